@@ -1,4 +1,4 @@
-//! The modules of this crate use only those below them.
+//! Modules use only those below them.
 
 #![cfg(test)]
 

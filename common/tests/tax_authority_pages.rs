@@ -1,4 +1,4 @@
-//! The page reader on made-up pages, and on arbitrary input.
+//! The page reader on made-up pages, and any input.
 
 #![expect(
     clippy::expect_used,
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 
 const VERIFIED: &str = "/Verify/Verified";
 
-/// All shapes of a value: in a span, nested in the label, as a text node.
+/// Values in a span, nested in the label, as a text node.
 const PAGE: &str = r#"<!doctype html><html><head><title>CANCELLED</title>
 <style>.cancelled-watermark{color:red} .test-watermark:before{content:'TEST ENVIRONMENT'}</style></head><body>
 <script>document.write("<div class='test-watermark'>Page is loading</div>"); let open = "<b class='";</script>
@@ -315,7 +315,7 @@ fn a_page_of_the_largest_size_is_read_in_time() {
     }
 }
 
-/// Parts that mean something to the reader, in any order.
+/// Parts that mean something to the reader.
 fn markup_fragments() -> impl Strategy<Value = String> {
     let parts = [
         "<b>",

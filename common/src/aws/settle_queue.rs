@@ -184,7 +184,7 @@ mod tests {
             .into_iter()
             .collect();
         let aws = Aws::for_function(&env).expect("all variables");
-        // Sending fails, because there is no queue.
+        // There is no queue to send to.
         let queues = SettleQueues {
             aws,
             urls: Vec::new(),

@@ -119,7 +119,7 @@ mod tests {
         }
     }
 
-    /// The inputs of a decision, each as a reason for rejection or not.
+    /// Inputs of a decision, true for a reason to reject.
     #[derive(Clone, Debug)]
     struct Facts {
         paused: bool,
@@ -171,7 +171,7 @@ mod tests {
             decide(&campaign, &entrant, &self.code, self.checks, NOW)
         }
 
-        /// The reasons for rejection, in order of precedence.
+        /// Reasons in order of precedence.
         fn rejections(&self) -> Vec<MessageKey> {
             let of_the_code = match &self.code {
                 CodeStatus::NotNeeded | CodeStatus::Free | CodeStatus::OwnedBySamePhone(_) => None,

@@ -172,7 +172,7 @@ mod tests {
         }
     }
 
-    /// Computed by another implementation, the line of Python above. A change here would break every log.
+    /// Computed by the line of Python above. A change breaks every log.
     #[test]
     fn a_hash_never_changes() {
         let first = AuditRow::after(None, entry("key.revoke"), AT);

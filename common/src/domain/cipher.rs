@@ -246,7 +246,7 @@ mod tests {
 
     use super::*;
 
-    /// A change here would make every printed code worthless.
+    /// A change makes printed codes worthless.
     #[test]
     fn the_codes_of_a_key_never_change() {
         let cipher = CodeCipher::new(&SecretKey::from_random([7; 32]), 12).expect("a length");

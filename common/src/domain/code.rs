@@ -197,7 +197,7 @@ mod tests {
         );
     }
 
-    /// The folding of codes before it used Unicode's compatibility forms.
+    /// Folding before Unicode's compatibility forms.
     fn folded_before(typed: &str) -> String {
         let is_dash = |c: char| matches!(c, '-' | '_' | '\u{2010}'..='\u{2015}' | '\u{2212}');
         typed
@@ -277,7 +277,7 @@ mod tests {
         assert_ne!(identity("TEST-0-VALID.A"), identity("TEST-0-VALID.B"));
     }
 
-    /// Characters that people and programs put around and between the symbols of a code.
+    /// Characters around and between a code's symbols.
     fn padding() -> impl Strategy<Value = String> {
         "[\\s\\p{Cf}\\p{Pd}\u{2212}_]{0,3}"
     }

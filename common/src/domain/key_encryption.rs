@@ -146,7 +146,7 @@ mod tests {
         }
     }
 
-    /// Computed by another implementation (Python's `cryptography`). A change here would lose every code book.
+    /// Computed by Python's `cryptography`. A change loses code books.
     #[test]
     fn an_encrypted_key_never_changes() {
         let scope = scope(Environment::Live);

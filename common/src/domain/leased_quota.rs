@@ -127,7 +127,7 @@ mod tests {
 
     use super::*;
 
-    /// One minute of a key's requests, spread over environments.
+    /// A minute of a key's requests over environments.
     struct Minute {
         limit: u32,
         leased: u32,
@@ -176,7 +176,7 @@ mod tests {
             }
         }
 
-        /// The admitted share of the possible requests in percent, and calls per hundred requests.
+        /// Percent of possible requests admitted, and calls per hundred requests.
         fn metrics(&self, requests: u32) -> (u32, u32) {
             (
                 self.admitted * 100 / requests.min(self.limit),
@@ -185,13 +185,13 @@ mod tests {
         }
     }
 
-    /// How requests are spread over environments.
+    /// The spread of requests over environments.
     #[derive(Clone, Copy, Debug)]
     enum Load {
         Even,
-        /// The first gets as many as all after it together.
+        /// The first gets as many as all after it.
         Skewed,
-        /// A quarter of them is busy, a different one every five seconds.
+        /// A quarter is busy, another every five seconds.
         Moving,
     }
 
@@ -208,7 +208,7 @@ mod tests {
         usize::try_from(picked).expect("an index")
     }
 
-    /// The next number of SplitMix64: every case is reproducible.
+    /// SplitMix64: every case is reproducible.
     fn next(random: &mut u64) -> u64 {
         *random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (*random ^ (*random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -216,8 +216,7 @@ mod tests {
         mixed ^ (mixed >> 31)
     }
 
-    /// The least percentage of the limit that is admitted. Environments that are busy in turns leave the rest of their
-    /// leases unused.
+    /// Least percentage admitted. Environments busy in turns leave leases unused.
     fn floor(load: Load) -> u32 {
         if matches!(load, Load::Moving) { 90 } else { 95 }
     }
@@ -242,7 +241,7 @@ mod tests {
                 let picked = pick(load, environments, next(&mut random), millis);
                 minute.request(picked, millis);
                 if number == dies_after {
-                    // The busy one, just after its request; a new one takes its place.
+                    // A new one takes the busy one's place just after its request.
                     minute.environments[picked] = LeasedQuota::default();
                 }
             }
@@ -256,7 +255,7 @@ mod tests {
             limit in prop_oneof![Just(600_u32), Just(6_000)],
             environments in prop_oneof![Just(1_usize), Just(2), Just(32), Just(200)],
             load in prop_oneof![Just(Load::Even), Just(Load::Skewed), Just(Load::Moving)],
-            // The requests of the minute in percent of the limit, and the part of the minute in which they come.
+            // Requests in percent of the limit, and their part of the minute.
             demand in 80_u32..400,
             within_seconds in 6_u64..60,
             seed in any::<u64>(),
@@ -274,7 +273,7 @@ mod tests {
         }
     }
 
-    /// One unlucky minute may have less, but not the average.
+    /// One unlucky minute may have less.
     #[test]
     fn environments_busy_in_turns_use_nearly_the_whole_limit() {
         const MINUTES: u32 = 100;

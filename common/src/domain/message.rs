@@ -256,7 +256,7 @@ impl MessageKey {
 mod tests {
     use super::*;
 
-    /// True if a text may use this character of the GSM 7-bit default alphabet.
+    /// True for the GSM 7-bit default alphabet.
     fn is_gsm7(c: char) -> bool {
         c.is_ascii_alphanumeric() || " .,:;!?'()/-+&%\"".contains(c)
     }

@@ -160,8 +160,7 @@ mod tests {
         SubmissionId::from_random([byte; 24])
     }
 
-    /// Computed by another implementation (Python's `hmac` and `cryptography`). A change here would lose every phone and
-    /// every count.
+    /// Computed by Python's `hmac` and `cryptography`. A change loses phones and counts.
     #[test]
     fn digests_and_encrypted_phones_never_change() {
         let (secret, scope) = (secret(&"s".repeat(64)), scope(Environment::Live));

@@ -176,7 +176,7 @@ mod tests {
     use crate::domain::ids::EntrantId;
     use crate::domain::ids::SubmissionId;
 
-    /// Serial numbers 0 to 9 are redeemable, 10 to 19 are withdrawn; two batches are imported.
+    /// Serial numbers 0 to 9 are redeemable, 10 to 19 withdrawn; two batches are imported.
     fn book() -> CodeBook {
         let batch = |name: &str, origin, status, prize: Option<&str>| Batch {
             name: name.to_owned(),

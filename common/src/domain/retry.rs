@@ -196,7 +196,7 @@ mod tests {
         }
     }
 
-    /// The waits in minutes if every look-up fails like this, and the decision that ends them.
+    /// Waits in minutes if every look-up fails like this, and the last decision.
     fn waits(failure: LookupFailure, speedup: RetrySpeedup) -> (Vec<u64>, RetryDecision) {
         let (mut failures, mut now, mut waits) = (LookupFailures::default(), START, Vec::new());
         loop {

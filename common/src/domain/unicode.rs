@@ -142,12 +142,12 @@ mod tests {
 
     #[test]
     fn folding_any_character_twice_is_folding_it_once() {
-        // Beyond these, there are only ideographs, which fold to themselves.
+        // The rest are ideographs, which fold to themselves.
         let characters = ('\0'..='\u{1ffff}')
             .chain('\u{2f800}'..='\u{2fa1f}')
             .chain('\u{e0000}'..='\u{e01ff}');
         for c in characters {
-            // Alone, and next to accents that can join it.
+            // Alone, and next to accents.
             let text = format!("{c} e\u{301}{c}\u{345}{c}\u{301}");
             let once = without_dashes(&text);
             assert_eq!(without_dashes(&once), once, "{text:?}");

@@ -272,7 +272,7 @@ mod tests {
 
     use super::*;
 
-    /// The result of reading this body: the code, the field, and the places of all problems.
+    /// Code, field, and places of all problems of this body.
     fn refusal(
         body: Value,
         read: impl FnOnce(&Fields<'_>),

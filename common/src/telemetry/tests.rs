@@ -18,7 +18,7 @@ fn demo(environment: Environment) -> Scope {
     }
 }
 
-/// The line of an entry in a live campaign.
+/// An entry in a live campaign.
 fn entry<'a>(ids: &'a RequestIds, scope: &'a Scope) -> LogLine<'a> {
     LogLine {
         at: Timestamp::from_millis(1_767_214_800_007),
@@ -44,7 +44,6 @@ fn json_of(line: &LogLine<'_>) -> Value {
     serde_json::from_str(&line.to_json("stack").expect("JSON")).expect("JSON")
 }
 
-/// The line with other fields of its request.
 fn with<'a>(line: LogLine<'a>, change: impl FnOnce(&mut RequestFields<'a>)) -> LogLine<'a> {
     let mut request = line.request.clone().expect("a request");
     change(&mut request);
@@ -151,7 +150,7 @@ fn a_line_on_a_terminal_has_the_time_the_id_and_the_reference() {
     );
 }
 
-/// The dimensions of a request beyond those of its function.
+/// Dimensions beyond the function's.
 fn dimensions(
     function: &str,
     environment: Option<Environment>,

@@ -1,4 +1,4 @@
-//! The client against hosts that fail in different ways.
+//! The client against failing hosts.
 
 use std::error::Error;
 use std::future::pending;
@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 
 use super::http_client::{Addresses, HttpClient, Timeouts, TransportError, read};
 
-/// Part of the path, query, header and body of every request.
+/// In path, query, header and body of every request.
 const SECRET: &str = "hush0123";
 const LONG: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(50);
@@ -24,7 +24,7 @@ enum Host {
     Says(&'static str),
 }
 
-/// Starts a host and returns the scheme and host of its URL.
+/// Starts a host; returns scheme and host of its URL.
 async fn serve(scheme: &str, host: Host) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let base = format!("{scheme}://{}", listener.local_addr().expect("an address"));
@@ -104,7 +104,7 @@ async fn an_error_names_what_failed_and_its_chain_holds_nothing_of_the_request()
 
 #[tokio::test]
 async fn a_name_that_cannot_be_found_takes_no_connection() {
-    // The system's resolver refuses so long a label without a query.
+    // Resolvers refuse so long a label without a query.
     let url = format!("http://{}.invalid", "x".repeat(64));
     let error = error(&client(Addresses::PublicOnly, LONG, LONG), &url).await;
     assert_eq!(error.as_str(), "connect");

@@ -179,7 +179,7 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_millis(1_000_000);
 
-    /// The wait after a slot taken this many seconds ago; negative if the other environment's clock is ahead.
+    /// Wait after a slot this many seconds ago; negative if the other clock is ahead.
     fn wait(seconds_ago: Option<i64>) -> Duration {
         let taken_at = |seconds: i64| Timestamp::from_millis(NOW.as_millis() - seconds * 1_000);
         let slot = seconds_ago.map(|ago| Turn {

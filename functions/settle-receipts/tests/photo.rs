@@ -1,4 +1,4 @@
-//! Photos are read by a child process: its results, and how the parent copes when it fails.
+//! Photos are read by a child process: its results, and its failures.
 #![expect(
     clippy::expect_used,
     reason = "a test may fail by it, also in its helpers"
@@ -29,7 +29,7 @@ fn reader(limits: Limits) -> PhotoReader {
     PhotoReader::program(env!("CARGO_BIN_EXE_settle-receipts"), &[], limits)
 }
 
-/// A child that runs a script instead of reading a photo.
+/// A child that runs a script instead.
 fn script(script: &str, limits: Limits) -> PhotoReader {
     PhotoReader::program("/bin/sh", &["-c", script], limits)
 }
@@ -51,7 +51,7 @@ fn photo(payloads: &[&str]) -> Vec<u8> {
     jpeg(&qr_photo(payloads, &look, 1).expect("a photo"), 85).expect("a file")
 }
 
-/// A script that writes its process id to a file and then hangs.
+/// Writes its process id to a file and hangs.
 fn hangs(number: &Path) -> String {
     format!(
         "echo $$ > {0}.new; mv {0}.new {0}; exec sleep 600",
@@ -59,23 +59,22 @@ fn hangs(number: &Path) -> String {
     )
 }
 
-/// The process id in the file, once it is written.
+/// Waits for the process id in the file.
 fn read_pid(number: &Path) -> Option<Pid> {
     let number = fs::read_to_string(number).ok()?;
     Pid::from_raw(number.trim().parse().ok()?)
 }
 
-/// An unused path for one test.
 fn place(name: &str) -> PathBuf {
     let place =
         Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
-    // An earlier run may have had the same process id.
+    // From an earlier run with the same process id.
     let _ = fs::remove_file(&place);
     let _ = fs::remove_dir(&place);
     place
 }
 
-/// True if the process is gone, zombies included.
+/// True if gone, or a zombie.
 fn gone(process: Pid) -> bool {
     test_kill_process(process) == Err(Errno::SRCH)
 }
@@ -221,8 +220,8 @@ async fn a_child_that_does_not_take_its_photo_is_killed() {
 
 #[tokio::test]
 async fn a_child_is_heard_before_it_takes_its_photo() {
-    // The output is larger than a pipe buffers, so the script blocks until the parent reads it; it never reads its
-    // input, which is also larger than that.
+    // Output and input are larger than a pipe buffers: the script blocks until the parent reads,
+    // and reads nothing itself.
     let talks = r#"n=0; while [ $n -lt 1200 ]; do echo '{"found":"again"}'; n=$((n+1)); done; echo '"finished"'; exec sleep 600"#;
     assert_eq!(
         script(talks, limits())
@@ -283,7 +282,7 @@ async fn a_child_has_only_so_much_memory() {
 
 #[tokio::test]
 async fn a_child_knows_nothing_of_its_parents_environment() {
-    // Cargo sets this variable for tests.
+    // Set by Cargo for tests.
     assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
     let tells = r#"echo "{\"found\":\"$CARGO_MANIFEST_DIR|$PWD\"}""#;
     let texts = script(tells, limits()).read(b"").await.expect("told");

@@ -1,4 +1,4 @@
-//! The description alone: complete, bounded, and consistent with its own examples.
+//! The description is complete, bounded, and consistent with its examples.
 
 #![expect(
     clippy::expect_used,
@@ -20,7 +20,6 @@ fn description() -> Value {
     describe(Replies::Open)
 }
 
-/// A generated file.
 fn file(name: &str) -> String {
     let file = api_pages::files()
         .into_iter()
@@ -28,7 +27,6 @@ fn file(name: &str) -> String {
     file.expect(name).1
 }
 
-/// The endpoints with path and method.
 fn endpoints(description: &Value) -> Vec<(String, String, Value)> {
     let mut endpoints = Vec::new();
     for (path, methods) in description["paths"].as_object().expect("paths") {
@@ -39,7 +37,7 @@ fn endpoints(description: &Value) -> Vec<(String, String, Value)> {
     endpoints
 }
 
-/// All objects of the description with their paths, except examples.
+/// All objects with their paths, except examples.
 fn objects<'a>(value: &'a Value, place: String, found: &mut Vec<(String, &'a Value)>) {
     match value {
         Value::Object(members) => {
@@ -80,7 +78,7 @@ fn every_route_is_described_and_nothing_else() {
     assert_eq!(described, served);
 }
 
-/// Fields of requests that take any text: that it has no control characters stands in words.
+/// Request fields with any text; words exclude control characters.
 const UNBOUND: [&str; 3] = ["/region", "/branch", "/qr_payload"];
 
 #[test]
@@ -89,7 +87,7 @@ fn every_text_list_and_number_is_bounded() {
     let mut found = Vec::new();
     objects(&description, String::new(), &mut found);
     let mut looked_at = 0;
-    // Values that are ignored if malformed have no limit.
+    // Ignored if malformed, so without limit.
     let ignored = ["AcceptLanguage", "ClientIp", "Locale", "RequestId"]
         .map(|name| format!("/components/parameters/{name}/schema"));
     for (place, schema) in found {
@@ -122,7 +120,7 @@ fn every_text_list_and_number_is_bounded() {
     assert!(looked_at > 80, "{looked_at}");
 }
 
-/// The bodies of requests and replies: path, and schema with examples.
+/// Bodies: path, and schema with examples.
 fn bodies(description: &Value) -> Vec<(String, Value)> {
     let mut bodies = Vec::new();
     for (method, path, endpoint) in endpoints(description) {
@@ -346,7 +344,7 @@ fn links_lead_to_operations_and_take_what_the_reply_has() {
                 .into_iter()
                 .flat_map(serde_json::Map::values)
             {
-                // Inside a value, an expression needs braces.
+                // Expressions inside a value need braces.
                 assert!(
                     !value.as_str().is_some_and(|text| text.starts_with('$')),
                     "{value}"
@@ -466,7 +464,6 @@ fn generated_files_are_up_to_date() {
     }
 }
 
-/// The schemas and headers of replies.
 fn answered(description: &Value) -> Vec<(String, &Value)> {
     let mut found = Vec::new();
     for (name, schema) in description["components"]["schemas"]

@@ -1,6 +1,7 @@
-//! Checks the description against the last released one: nothing that callers rely on may break.
+//! Against the last released description: nothing that callers rely on may break.
 //!
-//! After a release, run in this folder: `cp ../../../functions/api-docs/files/openapi.json ../released/`.
+//! After a release, run in this folder: `cp ../../../functions/api-docs/files/openapi.json
+//! ../released/`.
 
 #![expect(clippy::expect_used, reason = "a test that cannot go on has failed")]
 
@@ -10,7 +11,7 @@ use std::path::PathBuf;
 use api_pages::description::{Replies, describe};
 use serde_json::{Map, Value, json};
 
-/// Texts for people, which may change freely.
+/// Texts for people, which may change.
 const FREE: [&str; 7] = [
     "description",
     "example",
@@ -20,9 +21,9 @@ const FREE: [&str; 7] = [
     "servers",
     "summary",
 ];
-/// Lists that may grow, but must not lose a value.
+/// Lists that may grow, without losing a value.
 const GROWING: [&str; 5] = ["enum", "tags", "x-error-codes", "x-known-values", "x-order"];
-/// Members whose own keys are names of the API, not keywords.
+/// Members whose keys are names of the API.
 const NAMED: [&str; 7] = [
     "content",
     "headers",
@@ -32,9 +33,9 @@ const NAMED: [&str; 7] = [
     "responses",
     "schemas",
 ];
-/// The types of a value: a request must not lose any, and a reply must not gain any.
+/// Types of a value: requests must not lose any, and replies not gain any.
 const KINDS: [&str; 3] = ["anyOf", "oneOf", "type"];
-/// Schema keywords that refuse values. A request must not gain any.
+/// Keywords that refuse values. Requests must not gain any.
 const REFUSING: [&str; 22] = [
     "additionalProperties",
     "allOf",
@@ -60,24 +61,21 @@ const REFUSING: [&str; 22] = [
     "type",
 ];
 
-/// Whether a part describes requests (`sent`), replies (`answered`) or both; the rules of each apply.
+/// True for parts of requests (`sent`) and of replies (`answered`); the rules of each apply.
 #[derive(Clone, Copy, Default)]
 struct Use {
     sent: bool,
     answered: bool,
 }
 
-/// Compares a description with the previous one.
 struct Comparison<'a> {
     now: &'a Value,
-    /// Schemas used in requests, and those used in replies.
+    /// Schemas of requests, and of replies.
     sent: BTreeSet<String>,
     answered: BTreeSet<String>,
-    /// Broken promises found so far.
     found: Vec<String>,
 }
 
-/// The broken promises between two descriptions.
 fn breaks(before: &Value, now: &Value) -> Vec<String> {
     let (mut sent, mut answered) = (BTreeSet::new(), BTreeSet::new());
     for operation in before["paths"]
@@ -103,7 +101,7 @@ fn members_of(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_object().into_iter().flat_map(Map::values)
 }
 
-/// Collects the schemas that a part refers to, directly or not.
+/// Collects the schemas that a part refers to.
 fn reached(whole: &Value, part: &Value, names: &mut BTreeSet<String>) {
     match part {
         Value::Object(members) => {
@@ -125,7 +123,6 @@ fn reached(whole: &Value, part: &Value, names: &mut BTreeSet<String>) {
     }
 }
 
-/// The values of a list, or a single value.
 fn listed(value: Option<&Value>) -> Vec<Value> {
     match value {
         None | Some(Value::Bool(_)) => Vec::new(),
@@ -134,7 +131,7 @@ fn listed(value: Option<&Value>) -> Vec<Value> {
     }
 }
 
-/// Values by name, if they have one: the rest of a tag is text for people.
+/// Values by name: the rest of a tag is for people.
 fn names(values: Vec<Value>) -> Vec<Value> {
     values
         .into_iter()
@@ -203,7 +200,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Compares objects whose members are keywords.
+    /// Compares objects with keywords.
     fn words(
         &mut self,
         before: &Map<String, Value>,
@@ -254,7 +251,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Notes new requirements of a request, and new values of a reply.
+    /// Notes new requirements of requests, and new values of replies.
     fn demanded(
         &mut self,
         before: &Map<String, Value>,
@@ -323,7 +320,6 @@ fn nothing_that_was_released_is_broken() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// A change of one part of a description.
 enum Change {
     Is(Value),
     Adds(Value),

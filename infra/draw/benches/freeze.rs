@@ -1,6 +1,7 @@
-//! Freezes a million entrants and draws, with temporary files as an operator's command has them.
+//! Freezes a million entrants and draws, with temporary files like an operator's command.
 //!
-//! `cargo bench -p draw` prints how long each step takes, and the most memory so far. After `--`: the number of entrants.
+//! `cargo bench -p draw` prints each step's time, and peak memory. After `--`: the number of
+//! entrants.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
@@ -83,7 +84,7 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Entries of this many entrants, and of one more.
+/// Entries of this many entrants, and one more.
 fn read(entrants: u64) -> Result<Entries<[u8; 16]>, Failure> {
     let mut entries = Entries::default();
     for entrant in 0..entrants {
@@ -94,7 +95,6 @@ fn read(entrants: u64) -> Result<Entries<[u8; 16]>, Failure> {
             NonZeroU64::MIN.saturating_add(entrant % 7),
         )?;
     }
-    // An entrant with a million entries.
     entries.add([0; 16], "R-MANY", NonZeroU64::MIN.saturating_add(999_999))?;
     Ok(entries)
 }

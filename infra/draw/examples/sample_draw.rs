@@ -39,7 +39,7 @@ fn main() -> io::Result<()> {
         folder.join("certificate-forged.html"),
         forged.certificate(true),
     )?;
-    // A page has no other line ends than its own.
+    // Pages have no other line ends.
     let pages: Vec<_> = forgeries::all()
         .filter(|forgery| !forgery.applied_to(&sample).entries.contains('\r'))
         .map(|forgery| {

@@ -83,7 +83,6 @@ mod tests {
         starts.collect()
     }
 
-    /// The order of rows with these counts.
     fn ordered(counts: &[u64], number: u64) -> Vec<Place> {
         let total = NonZeroU64::new(counts.iter().sum()).expect("entries");
         order(&starts(counts), total, seed(number)).collect()
@@ -122,7 +121,7 @@ mod tests {
 
     #[test]
     fn values_above_the_limit_are_dropped() {
-        // Half of all values are kept.
+        // Keeps half of all values.
         let total = NonZeroU64::new((1 << 63) + 1).expect("not zero");
         let is_kept = |value: &u64| *value <= max_value(total);
         let kept = values(seed(1)).take(400).filter(is_kept);
@@ -131,7 +130,7 @@ mod tests {
         assert!(tickets(seed(1), total).take(kept.len()).eq(kept));
     }
 
-    /// Chi-squared test of the first place over many seeds, against the weights.
+    /// Chi-squared test over many seeds, against the weights.
     #[test]
     fn first_place_has_the_chance_of_its_weight() {
         let counts = [1, 2, 3, 4, 10];
@@ -146,12 +145,11 @@ mod tests {
                 (f64::from(firsts[row]) - expected).powi(2) / expected
             })
             .sum();
-        // Four degrees of freedom: one seed in a thousand series is above it. The series is always
-        // the same.
+        // Four degrees of freedom: one series in a thousand exceeds it; this one is fixed.
         assert!(statistic < 18.5, "{firsts:?}: {statistic}");
     }
 
-    /// The second place is drawn without the first row's tickets.
+    /// Drawn without the first row's tickets.
     #[test]
     fn second_place_has_the_chance_of_its_weight_among_the_rest() {
         let (mut after_first, mut second_is_last) = (0.0, 0.0);

@@ -1,4 +1,4 @@
-//! The published vector: what another implementation can be tried with.
+//! The published vector for other implementations.
 
 use std::num::NonZeroU64;
 
@@ -40,7 +40,7 @@ fn rows(entries: &[(&str, &str, u64)]) -> Result<Rows, FreezeError> {
     })
 }
 
-/// The header of these rows, with all entries on one day.
+/// These rows, with all entries on one day.
 fn header(rows: &Rows) -> Header {
     let time = |text: &str| text.parse().expect("a time");
     Header {
@@ -155,7 +155,7 @@ fn invalid_entries_and_headers_are_refused() {
         assert!(refused.to_string().contains("2^53 - 1"), "{refused}");
     }
 
-    // What else a header must not have, the forged draws tell.
+    // Forged draws test other faults of headers.
     let one = [("a", "A-1", 1)];
     let good = || header(&rows(&one).expect("rows"));
     for header in [

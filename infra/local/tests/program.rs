@@ -20,7 +20,7 @@ use common::config::Env;
 use futures_util::FutureExt;
 use serde_json::Value;
 
-/// A running program, and its output up to the line that says it serves.
+/// A running program, and its output until it serves.
 struct Running {
     child: Child,
     stdout: BufReader<std::process::ChildStdout>,
@@ -58,7 +58,7 @@ impl Running {
         serving.split(' ').next().expect("an address")
     }
 
-    /// The word after `word` in the output.
+    /// The word after `word`.
     fn after(&self, word: &str) -> &str {
         let rest = self
             .printed
@@ -78,7 +78,7 @@ impl Running {
         )
     }
 
-    /// Sends a request, such as `GET /docs`, and returns the reply.
+    /// Sends a request such as `GET /docs`.
     fn send(&self, request: &str, key: &str, headers: &str, body: &str) -> String {
         let address = self
             .base_url()
@@ -98,7 +98,7 @@ impl Running {
         reply
     }
 
-    /// Sends SIGINT; returns the exit status, the output after serving, and the log.
+    /// Sends SIGINT; returns exit status, later output, and log.
     fn interrupt(mut self) -> (ExitStatus, String, String) {
         let sent = Command::new("kill")
             .args(["-INT", &self.child.id().to_string()])
@@ -320,7 +320,7 @@ fn the_ready_file_says_all_that_a_program_needs() {
         "--ready-file",
         path.to_str().expect("text"),
     ]);
-    // The file is written before the line was printed.
+    // Written before the line was printed.
     let ready: Value =
         serde_json::from_slice(&std::fs::read(&path).expect("the file")).expect("JSON");
     assert_eq!(ready["base_url"], running.base_url());
@@ -396,7 +396,7 @@ fn sweeps_with_a_speedup_do_not_fill_the_terminal() {
     assert!(submitted.contains(r#""state":"unknown""#), "{submitted}");
     let mut log = BufReader::new(running.child.stderr.take().expect("piped"));
     let mut text = String::new();
-    // Many sweeps have run by the sixth step.
+    // Many sweeps run until the sixth step.
     while text.matches("settle-partners").count() < 6 {
         let read = log.read_line(&mut text).expect("text");
         assert!(read > 0, "the log ended early: {text}");
@@ -444,8 +444,8 @@ fn what_keeps_it_from_starting_is_said_with_what_to_do() {
     );
 }
 
-/// The spellings of a number that something kept of it may have: 0…, 255…, +255…, its last nine digits, with spaces, and the
-/// base64 of each wherever it stands in a longer text.
+/// Spellings of a number in data: 0…, 255…, +255…, its last nine digits, with spaces, and their
+/// base64 at any place of a longer text.
 fn spellings(nine_digits: &str) -> Vec<String> {
     let (network, rest) = nine_digits.split_at(3);
     let (first, last) = rest.split_at(3);
@@ -455,7 +455,7 @@ fn spellings(nine_digits: &str) -> Vec<String> {
         (0..3).map(move |before| {
             let bytes = [&vec![0; before], spelling.as_bytes()].concat();
             let encoded = STANDARD_NO_PAD.encode(&bytes);
-            // Symbols at the ends are also of the bytes before and after.
+            // Symbols at the ends also encode neighbouring bytes.
             let (begin, end) = ((before * 4).div_ceil(3), bytes.len() * 4 / 3);
             encoded[begin..end].to_owned()
         })
@@ -463,7 +463,7 @@ fn spellings(nine_digits: &str) -> Vec<String> {
     encoded.chain(plain.clone()).collect()
 }
 
-/// The files of a folder with their content, and of the folders in it.
+/// All files below a folder, with content.
 fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let entries = std::fs::read_dir(folder)
         .expect("a folder")
@@ -475,7 +475,7 @@ fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     entries.flat_map(read).collect()
 }
 
-/// The places of a number among files and texts.
+/// Places of a number in files and texts.
 fn places(number: &str, data: &Path, printed: &[&str]) -> Vec<String> {
     let mut contents = files(data);
     contents.extend(
@@ -519,7 +519,7 @@ fn a_number_is_found_in_every_spelling() {
     assert!(!found("0712345679"));
 }
 
-/// Runs a command of `ops` against the stack of a ready file.
+/// Runs `ops` against a ready file's stack.
 fn ops(ready: &str, args: &[&str]) -> (u8, String) {
     let args = ["ops", "--env-file", ready]
         .into_iter()
@@ -550,7 +550,7 @@ fn ops(ready: &str, args: &[&str]) -> (u8, String) {
     )
 }
 
-/// Requests that answer in every way, with the number wherever a caller can put it.
+/// Requests with every kind of answer, with the number wherever callers can put it.
 fn use_number(running: &Running, key: &str, code: &str) {
     const NUMBER: &str = "0754 918 263";
     let body = |number: &str, code: &str| {

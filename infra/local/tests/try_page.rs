@@ -1,4 +1,4 @@
-//! The try page over HTTP: its files, and its server, which keeps the API keys.
+//! The try page over HTTP: its files, and the server that keeps API keys.
 
 #![expect(
     clippy::expect_used,
@@ -59,7 +59,7 @@ impl Tried {
         self.send("GET", path, &[], "").await
     }
 
-    /// Sends a request with the headers that the page sends.
+    /// Sends the page's headers.
     async fn call(&self, method: &str, path: &str, body: &str) -> Response<String> {
         let attempt = ("idempotency-key", "attempt-0000000001");
         self.send(method, path, &[GUARD, JSON, attempt], body).await
@@ -93,7 +93,6 @@ impl Tried {
     }
 }
 
-/// The data in the page.
 fn loaded(page: &Response<String>) -> Value {
     let (_, rest) = page
         .body()
@@ -128,7 +127,7 @@ fn parsed(reply: &Response<String>) -> Value {
     serde_json::from_str(reply.body()).unwrap_or_else(|error| panic!("{error} in {}", reply.body()))
 }
 
-/// The status and code of an error, after checking that it has all members of an API error.
+/// Status and code of an error that has all members.
 fn error(reply: &Response<String>) -> (u16, String) {
     let body = parsed(reply);
     for field in ["message", "fix", "docs_url"] {
@@ -177,7 +176,7 @@ async fn the_page_and_its_files_are_served_and_load_nothing_from_elsewhere() {
             "{policy}"
         );
         assert!(!policy.contains("unsafe"), "{policy}");
-        // The SVG namespace looks like an external URL, but is none.
+        // The SVG namespace is no external URL.
         let text = reply.body().replace("http://www.w3.org/2000/svg", "");
         assert!(
             !text.contains("http://") && !text.contains("https://"),
@@ -473,7 +472,7 @@ async fn a_browser_can_choose_neither_key_nor_address() {
                 .as_u16(),
         );
     }
-    // All requests count for the caller's real address.
+    // All count for the caller's real address.
     assert_eq!(statuses, [vec![200; 30], vec![429]].concat());
 }
 
@@ -497,7 +496,7 @@ async fn there_is_nothing_but_what_the_page_needs() {
             "{path}"
         );
     }
-    // Sent over a raw connection, because the HTTP client would normalize this path.
+    // A raw connection: the HTTP client would normalize the path.
     let host = tried.stack.base_url().trim_start_matches("http://");
     let mut stream = TcpStream::connect(host).await.expect("a connection");
     let head = "GET /try/api/chai-bora-2026/test/../../../campaign HTTP/1.1\r\nx-requested-with: try-page\r\n";
@@ -596,7 +595,7 @@ async fn pages_of_other_sites_are_not_served() {
         "{}",
         reply.body()
     );
-    // The preflight of a browser before it sends a custom header.
+    // A browser's preflight before a custom header.
     let asked = [
         ("origin", "https://elsewhere.example"),
         ("access-control-request-method", "POST"),

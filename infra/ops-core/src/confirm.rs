@@ -84,7 +84,7 @@ impl Terminal<'_> {
 mod tests {
     use super::*;
 
-    /// What was printed, and how asking ended, when the operator types this.
+    /// Output and result when the operator types this.
     fn typed(
         text: Option<&str>,
         answer: Answer<'_>,

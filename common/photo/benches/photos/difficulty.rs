@@ -1,4 +1,4 @@
-//! Kinds of flaws in a photo, each in four steps.
+//! Flaws in a photo, each in four steps.
 
 use receipt_photo::Look;
 
@@ -10,15 +10,15 @@ pub(crate) struct Difficulty {
     apply: fn(&mut Shot, f32),
 }
 
-/// How one photo looks and is encoded.
+/// Look and encoding of a photo.
 #[derive(Clone, Copy)]
 pub(crate) struct Shot {
     pub(crate) look: Look,
-    /// JPEG quality from 1 to 100; a float because the steps are floats.
+    /// JPEG quality from 1 to 100; a float like other steps.
     quality: f32,
 }
 
-/// All kinds of flaws, each of their steps harder than the one before.
+/// Each step is harder than the one before.
 pub(crate) const DIFFICULTIES: &[Difficulty] = &[
     Difficulty {
         name: "turned",
@@ -96,7 +96,7 @@ pub(crate) const DIFFICULTIES: &[Difficulty] = &[
 ];
 
 impl Difficulty {
-    /// One shot for each step. Shots of different numbers differ slightly.
+    /// A shot for each step, slightly different by number.
     pub(crate) fn shots(&self, number: u64) -> impl Iterator<Item = Shot> {
         let turned = f32::from(u8::try_from(number * 37 % 17).unwrap_or_default()) - 8.0;
         let usual = Shot {

@@ -1,5 +1,5 @@
-//! `cargo bench --bench photos` prints a table: the share of photos read and the time taken, child start included, by
-//! each reader alone and by the full cascade. The photos are the same in every run.
+//! `cargo bench --bench photos` prints the share of photos read and the time, child start included,
+//! by each reader alone and by the full cascade. The photos are always the same.
 
 mod difficulty;
 
@@ -33,7 +33,7 @@ fn main() -> Result<(), Failure> {
 
 #[derive(Default)]
 struct Score {
-    /// Each with the text that stands on its receipt.
+    /// Each with the text of its receipt.
     photos: Vec<(Vec<u8>, String)>,
     rqrr: usize,
     rxing: usize,
@@ -57,7 +57,7 @@ async fn compare() -> Result<(), Failure> {
     }
     let mut total = Score::default();
     for (name, mut score) in scores {
-        // Last: a reader that hangs goes on in this process.
+        // Last, since a hanging reader stays in this process.
         score.read_alone()?;
         println!("{}", score.row(name));
         total.add(score);
@@ -92,7 +92,7 @@ async fn score(
     Ok(score)
 }
 
-/// The texts that a reader finds in the photo as it is, shrunk as most views are.
+/// Texts that a reader finds in the photo, shrunk like most views.
 fn alone(reader: Reader, photo: &[u8]) -> Result<Vec<String>, Failure> {
     let photo = Arc::new(decode(photo)?);
     let shrunk = |photo: &Luma| photo.shrunk((photo.longer_side() * 3).div_ceil(1_600 * 4));

@@ -1,4 +1,4 @@
-//! Decoded files, refused files, and damaged files that must not panic.
+//! Decoded, refused and damaged files; none may panic.
 
 use image::{GrayImage, ImageFormat};
 use proptest::prelude::*;
@@ -102,7 +102,6 @@ fn exif(orientation: u8) -> Vec<u8> {
     .concat()
 }
 
-/// A photo with this EXIF orientation.
 fn jpeg_with(orientation: u8) -> Vec<u8> {
     let plain = jpeg(&picture(), 90).expect("a photo");
     let exif = [&b"Exif\0\0"[..], &exif(orientation)].concat();
@@ -196,7 +195,7 @@ fn a_picture_with_a_size_is_damaged_however_soon_it_goes_wrong() {
                     assert!(!has_size(photo_type, &file[..end]), "{photo_type:?} {end}")
                 }
                 Err(NotDecoded::NotAnImage) => assert!(end < 12, "{photo_type:?} {end}"),
-                // The last bytes of a file may hold no pixels.
+                // A file's last bytes may hold no pixels.
                 Ok(_) => {}
                 Err(other) => panic!("{photo_type:?} {end}: {other}"),
             }
@@ -408,7 +407,7 @@ fn what_follows_a_photo_does_not_matter() {
 fn a_photo_is_turned_as_its_camera_was_held() {
     let upright = decode(&jpeg_with(1)).expect("decoded");
     assert_eq!((upright.width(), upright.height()), (48, 32));
-    // Where the dark corner appears for each orientation: (right, bottom).
+    // Corner for each orientation: (right, bottom).
     let corners = [
         (0, 0),
         (1, 0),
@@ -480,7 +479,7 @@ fn sixteen_bits_and_palettes_are_decoded() {
 
 #[test]
 fn an_interlaced_png_is_put_in_order() {
-    // The passes of a 2 x 2 image: the first pixel, the one to its right, the second row.
+    // Passes of a 2 x 2 image: first pixel, the one to its right, second row.
     let interlaced = png_of(&[
         (b"IHDR", png_header(2, 2, [8, 0, 0, 0, 1])),
         (b"IDAT", stored(&[0, 10, 0, 20, 0, 30, 40])),

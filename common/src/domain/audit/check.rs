@@ -255,7 +255,7 @@ mod tests {
     use super::super::tests::{AT, entry};
     use super::*;
 
-    /// Rows with their end.
+    /// Rows and their end.
     fn log(count: usize) -> (Vec<StoredAuditRow>, AuditHead) {
         let mut rows: Vec<AuditRow> = Vec::new();
         for _ in 0..count {
@@ -284,7 +284,7 @@ mod tests {
         check
     }
 
-    /// The numbers that do not fit, and why.
+    /// Numbers that do not fit, and why.
     fn found(rows: &[StoredAuditRow], head: &AuditHead) -> Vec<(u64, AuditBreak)> {
         let findings = checked(rows, Some(head))
             .finish(false)
@@ -350,7 +350,7 @@ mod tests {
                 &[(2, AuditBreak::Changed), (3, AuditBreak::Changed)],
             ),
             (
-                // A row rewritten with a matching hash: the next row reveals it.
+                // The row after a rewritten one reveals it.
                 |rows| {
                     rows[1] = stored(AuditRow::after(
                         Some(&head_at(rows, 0)),
@@ -378,7 +378,7 @@ mod tests {
     fn rows_written_without_ops_are_named_and_passed_by() {
         let (mut rows, head) = log(5);
         let passed_by = AuditRow::numbered(8, Some(&head), entry("key.issue"), AT);
-        // A row that would follow, one without content, and one of a number that was taken, in another day.
+        // A following row, one without content, and one of a taken number on another day.
         rows.push(stored(AuditRow::after(Some(&head), entry("key.issue"), AT)));
         rows.push(StoredAuditRow {
             day: "2026-03-01".to_owned(),

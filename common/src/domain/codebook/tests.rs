@@ -71,7 +71,7 @@ fn a_batch_is_found_by_its_name() {
     assert_eq!(book.batch("c"), None);
 }
 
-/// Computed by another implementation of HMAC. A change here would lose every imported code.
+/// Computed by another implementation of HMAC. A change loses imported codes.
 #[test]
 fn the_digest_of_a_code_never_changes() {
     let digest = book(vec![]).digest("ABC123");
@@ -198,7 +198,7 @@ fn two_runs_of_an_import_at_once_count_each_code_once() {
         origin.begin_import("file", &lengths, 6);
         origin.count_import("file", counted_before);
         origin.end_import("file");
-        // The other run counts what it had stored, and ends.
+        // The other run counts what it stored, and ends.
         origin.count_import("file", 3);
         origin.end_import("file");
         let expected = Origin::Imported {

@@ -186,7 +186,6 @@ mod tests {
             .collect()
     }
 
-    /// The table and its mark.
     #[derive(Default)]
     struct Table {
         numbers: Cells,
@@ -195,7 +194,7 @@ mod tests {
     }
 
     impl Table {
-        /// Counts a batch, and stops after `most` transactions.
+        /// Counts a batch up to `most` transactions.
         fn count(&mut self, batch: &[Change], most: usize) {
             for _ in 0..most {
                 let Some(step) = next_step(batch, self.mark.as_ref()) else {
@@ -328,7 +327,7 @@ mod tests {
     }
 
     proptest! {
-        /// Batches come again from anywhere before what is not counted yet, and are cut off anywhere.
+        /// Batches come again from before uncounted changes, and are cut anywhere.
         #[test]
         fn every_change_is_counted_once_however_it_is_delivered(
             widths in prop::collection::vec((0_usize..130, 0_usize..200, prop::sample::select(vec![-1_i64, 1, 2])), 1..30),
@@ -344,7 +343,7 @@ mod tests {
                 .collect();
             let mut table = Table::default();
             for (back, length, most) in deliveries {
-                // A stream never moves past changes that its function has not confirmed.
+                // Streams do not pass unconfirmed changes.
                 let next = changes.iter().position(|change| change.is_uncounted(table.mark.as_ref()));
                 let start = next.unwrap_or(changes.len()).saturating_sub(back);
                 let end = (start + length).min(changes.len());

@@ -1,4 +1,4 @@
-//! Where submissions and entrants count, and that changes add up.
+//! Places where submissions and entrants count, and that changes add up.
 
 use std::time::Duration;
 

@@ -13,7 +13,7 @@ use crate::domain::timestamp::Timestamp;
 
 const NOW: Timestamp = Timestamp::from_millis(2_000_000);
 
-/// The jitter is in the middle, so waits are exactly as planned.
+/// The jitter is in the middle: waits are exact.
 fn retry() -> RetryContext {
     RetryContext {
         now: NOW,
@@ -54,7 +54,7 @@ fn no_answer() -> PartnerOutcome {
     PartnerOutcome::NoAnswer(timed_out(false))
 }
 
-/// A submission whose partner is being asked, after this progress.
+/// A submission whose partner is asked, after this progress.
 fn asking(progress: PartnerProgress) -> Submission {
     let settling = PendingSettlement {
         progress: Progress::Partner(progress),
@@ -66,7 +66,6 @@ fn asking(progress: PartnerProgress) -> Submission {
     }
 }
 
-/// A submission whose partner is being asked for the first time.
 fn asking_first() -> Submission {
     asking(PartnerProgress::default())
 }

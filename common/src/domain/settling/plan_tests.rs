@@ -6,7 +6,7 @@ fn later(seconds: u64) -> Timestamp {
     NOW.after(Duration::from_secs(seconds))
 }
 
-/// A partner's submission during its first step, after three unanswered requests.
+/// A first step after three unanswered requests.
 fn asked() -> PendingSettlement {
     PendingSettlement {
         assignee: Assignee::Service,
@@ -22,7 +22,6 @@ fn asked() -> PendingSettlement {
     }
 }
 
-/// The same submission after a lost step.
 fn lost() -> PendingSettlement {
     PendingSettlement {
         attempts_started: 2,
@@ -30,7 +29,7 @@ fn lost() -> PendingSettlement {
     }
 }
 
-/// The submission's progress once the loss is noticed.
+/// Progress once the loss is noticed.
 fn maybe_redeemed() -> PartnerProgress {
     PartnerProgress {
         maybe_redeemed: true,

@@ -12,7 +12,7 @@ fn later(seconds: u64) -> Timestamp {
 }
 
 impl Submission {
-    /// A submission during a request to its partner.
+    /// During a request to its partner.
     pub(crate) fn example() -> Self {
         Self {
             submission_id: SubmissionId::from_random([1; 24]),
@@ -49,7 +49,7 @@ impl Submission {
     }
 }
 
-/// The partner fails again at this minute, with this anomaly.
+/// The partner fails again at this minute.
 fn fails_again(before: &Submission, anomaly: &str, minute: u64) -> Submission {
     let (begun_at, now) = (later(minute * 60), later(minute * 60 + 8));
     let settling = before.settling.clone().map(|settling| PendingSettlement {

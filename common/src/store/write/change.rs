@@ -175,7 +175,7 @@ mod tests {
         Write::new(&client, "table", Item::new(), Kind::Update)
     }
 
-    /// The expression of a change, with names in place of their placeholders.
+    /// A change's expression, with names for placeholders.
     fn change(before: &Value, after: &Value) -> String {
         let change = write().change(Some(before), after);
         change.expression().unwrap_or_default().replace('#', "")

@@ -1,4 +1,4 @@
-//! The outcome of each answer of the tax authority, and the failures counted.
+//! Outcomes of the tax authority's answers, and failures counted.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ fn page() -> LookupAnswer {
     }))
 }
 
-/// The log line of a step, a moment after its submission came.
+/// A step's log line, a moment after the submission.
 fn logged(outcome: &StepOutcome) -> JobOutcome {
     outcome.logged(&example::submission(NOW))
 }
@@ -140,7 +140,7 @@ fn an_operator_sees_what_was_unexpected() {
     }
 }
 
-/// The outcome of one more failure after `failures`.
+/// One more failure after `failures`.
 fn after(failures: LookupFailures, failure: LookupFailure) -> StepOutcome {
     let mut submission = example::submission(NOW);
     let progress = Progress::TaxAuthority(failures);

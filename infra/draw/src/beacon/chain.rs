@@ -209,7 +209,7 @@ mod tests {
     use super::*;
     use crate::beacon::SimulatedChain;
 
-    /// Rounds of quicknet with their signature and randomness.
+    /// Quicknet's rounds with signature and randomness.
     const ROUNDS: [(u64, &str, &str); 3] = [
         (
             42,
@@ -314,7 +314,7 @@ mod tests {
                 "{text}"
             );
         }
-        // The same point, written in another form, would have another digest.
+        // Another form of the point has another digest.
         let point =
             Signature::uncompress(&hex::decode(signature).expect("hexadecimal")).expect("a point");
         let other_form = reply(&hex::encode(point.serialize()));

@@ -23,9 +23,9 @@ const NEXT: NonZeroU64 = NonZeroU64::MIN.saturating_add(42);
 
 #[derive(Clone, Debug)]
 enum Answer {
-    /// This status and this body.
+    /// Status and body.
     Says(u16, String),
-    /// Nothing, while the connection stays open.
+    /// Nothing, on an open connection.
     Silence,
 }
 
@@ -41,8 +41,7 @@ fn ok(body: String) -> Answer {
     Answer::Says(200, body)
 }
 
-/// A relay with an answer for each request; the last one counts for all that follow. Returns how
-/// often it was asked.
+/// A relay with these answers; the last one counts on. Returns how often it was asked.
 async fn relay(path: &str, answers: Vec<Answer>) -> (Url, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!(
@@ -81,7 +80,7 @@ async fn relay(path: &str, answers: Vec<Answer>) -> (Url, Arc<AtomicUsize>) {
     (url.parse().expect("a URL"), asked)
 }
 
-/// A port that refuses connections while the socket is held.
+/// Refuses connections while the socket is held.
 fn refusing() -> (Url, TcpSocket) {
     let held = TcpSocket::new_v4().expect("a socket");
     held.bind(([127, 0, 0, 1], 0).into()).expect("a port");

@@ -1,4 +1,4 @@
-//! The certificate as a text. What it computes is tried in a browser: `.ci/run certificate`.
+//! The certificate as text; a browser runs it in `.ci/run certificate`.
 
 use crate::sample::Sample;
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::Change::{HeaderAndLog, Log, LogData};
 use super::{Forgery, forgeries};
 
-/// Places 0 and 1 are of the grand prize, 2 is erased, and one of the others is passed over.
+/// Places 0 and 1 are the grand prize's, 2 is erased, and another is skipped.
 fn places(log: &mut Value) -> &mut Vec<Value> {
     log["places"].as_array_mut().expect("places")
 }
@@ -22,12 +22,11 @@ fn steps(log: &mut Value, place: usize) -> &mut Vec<Value> {
     places(log)[place]["steps"].as_array_mut().expect("steps")
 }
 
-/// The last place, which was drawn and not called.
+/// Drawn, not called.
 fn last(log: &mut Value) -> &mut Value {
     places(log).last_mut().expect("a place")
 }
 
-/// Skips the last place by a rule.
 fn skip_last(log: &mut Value, reason: Value, inspector: Value) {
     let place = last(log);
     let at = place["steps"][0]["at"].clone();

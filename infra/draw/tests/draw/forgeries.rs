@@ -1,4 +1,4 @@
-//! Forged draws: one change each, with the difference that every verifier has to name.
+//! Forged draws: one change each, with the difference that verifiers name.
 
 #[path = "forged_logs.rs"]
 mod logs;
@@ -8,27 +8,22 @@ use serde_json::{Value, json};
 
 use crate::sample::Sample;
 
-/// A change of the good draw.
 pub(crate) struct Forgery {
     pub(crate) what: &'static str,
     change: Change,
-    /// Texts of the difference.
     pub(crate) expected: &'static [&'static str],
 }
 
 enum Change {
-    /// A text of the header, with a commitment, a result and a log that follow from the new one, as
-    /// far as there are any.
+    /// A text of the header; commitment, result and log follow from it.
     Header(&'static str, &'static str),
     HeaderAndLog(&'static str, &'static str, fn(&mut Value)),
-    /// A text of the header alone.
+    /// The same alone.
     HeaderAlone(&'static str, &'static str),
     Entries(fn(&mut Vec<String>)),
     Commitment(fn(&str) -> String),
-    /// A text of the result.
     Result(&'static str, &'static str),
     ResultData(fn(&mut Value)),
-    /// A text of the log.
     Log(&'static str, &'static str),
     LogData(fn(&mut Value)),
 }
@@ -76,7 +71,6 @@ fn follow(forged: &mut Sample, good: &Sample, from: &str, to: &str) {
     }
 }
 
-/// Replaces a text that is there.
 fn replace(text: &mut String, from: &str, to: &str) {
     assert!(text.contains(from), "{from} is not there");
     *text = text.replacen(from, to, 1);
@@ -88,13 +82,13 @@ fn edit(text: &mut String, change: fn(&mut Value)) {
     *text = value.to_string();
 }
 
-/// Changes the last digit of a line's hash, so that lines stay in order.
+/// Changes a hash's last digit, which keeps lines in order.
 fn change_hash(line: &mut String) {
     let digit = if &line[63..64] == "0" { "1" } else { "0" };
     line.replace_range(63..64, digit);
 }
 
-/// A list of `what: change => texts of the difference;`.
+/// `what: change => texts of the difference;`.
 macro_rules! forgeries {
     ($($what:literal: $change:expr => $($expected:literal),+;)*) => {
         &[$(Forgery { what: $what, change: $change, expected: &[$($expected),+] }),*]
@@ -102,7 +96,7 @@ macro_rules! forgeries {
 }
 use forgeries;
 
-/// Headers that one program could read in another way than the next.
+/// Headers that programs could read differently.
 const STRICT_HEADER: &[Forgery] = forgeries! {
     "two lists of prizes":
         Header(r#""prizes":["#, r#""prizes":[{"name":"car","number":1}],"prizes":["#)
@@ -220,7 +214,7 @@ const STRICT_HEADER: &[Forgery] = forgeries! {
         => "header.json", "commitment";
 };
 
-/// Files that contradict each other, or the time of the round.
+/// Contradictions between files, or with the round's time.
 const PROOF: &[Forgery] = forgeries! {
     "a round before the period's end":
         Header("2023-09-11T00:00:00+03:00", "2023-09-16T00:00:00+03:00")

@@ -1,4 +1,4 @@
-//! Files of a draw as others read them.
+//! A draw's files as others read them.
 
 #![expect(
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! A draw that is over: 60 entrants, two tiers, a real round of quicknet.
+//! A finished draw: 60 entrants, two tiers, a real round of quicknet.
 
 use std::num::NonZeroU64;
 use std::path::Path;
@@ -18,7 +18,6 @@ const BRAND: &str = "Kampuni ya Chai Bora";
 const ROUND: u64 = 657_413;
 const SIGNATURE: &str = "b713718a38ae728dfd477991af2822e08d2f305e47718cef9f7848ce4050e7be41076862b98fad56e91a6b85b89cd97b";
 
-/// The files of a draw.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Sample {
     pub(crate) entries: String,
@@ -47,19 +46,18 @@ impl Sample {
         Self::on_chain(QUICKNET.parse().expect("a digest"), |_| signature())
     }
 
-    /// Draws with the signature of the round, after the header was changed.
+    /// Draws again after a changed header.
     pub(crate) fn draw_again(&mut self) {
         self.draw(signature());
     }
 
-    /// A result that follows from a signature that is not the beacon's.
+    /// A result of a signature that is not the beacon's.
     pub(crate) fn forged() -> Self {
         let mut sample = Self::new();
         sample.draw([7; 48].into());
         sample
     }
 
-    /// The draw on another chain.
     pub(crate) fn on_chain(chain: Digest, sign: impl FnOnce(NonZeroU64) -> RoundSignature) -> Self {
         let mut entries = Entries::default();
         for at in 0..ENTRANTS {
@@ -71,7 +69,7 @@ impl Sample {
                     .expect("a reference");
             }
         }
-        // With these, the second place of the grand prize is drawn for airtime too.
+        // With these, the grand prize's second place is drawn for airtime too.
         let mut salts = (0..).map(|at| Digest::from_parts(&[format!("salt9-{at}").as_bytes()]));
         let rows = entries.into_rows(|| {
             let digest = salts.next().expect("without end");
@@ -120,7 +118,7 @@ impl Sample {
         sample
     }
 
-    /// Draws, and logs what happened since.
+    /// Draws, and logs the rest.
     fn draw(&mut self, signature: RoundSignature) {
         let committed = self.read().expect("whole");
         let round = committed.header().round;
@@ -131,7 +129,7 @@ impl Sample {
         self.log = Some(serde_json::to_string(&self.log(&result)).expect("JSON"));
     }
 
-    /// The files, read and verified.
+    /// Reads and verifies.
     pub(crate) fn read(&self) -> Result<Committed, Difference> {
         Committed::read(Evidence {
             entries: &mut self.entries.as_bytes(),
@@ -140,7 +138,7 @@ impl Sample {
         })
     }
 
-    /// The files in a folder, and the certificate beside them.
+    /// Writes the files and the certificate.
     pub(crate) fn write(&self, folder: &Path) -> io::Result<()> {
         fs::create_dir_all(folder)?;
         for (name, text) in [
@@ -158,7 +156,7 @@ impl Sample {
         fs::write(folder.join("verify.py"), draw::VERIFY_PY)
     }
 
-    /// The certificate, with the list of entries or without it.
+    /// With the list of entries, or without.
     pub(crate) fn certificate(&self, with_entries: bool) -> String {
         let certificate = Certificate {
             campaign: CAMPAIGN,
@@ -172,7 +170,6 @@ impl Sample {
         certificate.html(with_entries.then_some(&self.entries))
     }
 
-    /// The sheet for the inspector.
     pub(crate) fn sheet(&self) -> String {
         let committed = self.read().expect("whole");
         let address = format!("https://api.drand.sh/{QUICKNET}/public/{ROUND}");
@@ -193,7 +190,7 @@ impl Sample {
         sheet.html()
     }
 
-    /// The opening of a row, as its entrant gets it.
+    /// As its entrant gets it.
     pub(crate) fn opening(&self, row: u64) -> Opening {
         let line = self
             .openings
@@ -208,7 +205,7 @@ impl Sample {
         text.parse().expect("an opening")
     }
 
-    /// The grand prize went to its second place, and the winner of it is passed over for airtime.
+    /// The grand prize went to its second place, whose winner is skipped for airtime.
     fn log(&self, result: &DrawResult) -> Log {
         let (grand, airtime) = (&result.tiers[0], &result.tiers[1]);
         let at =

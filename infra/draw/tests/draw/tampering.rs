@@ -1,4 +1,4 @@
-//! Forged draws: this library, `verify.py` and the certificate's script name the same difference.
+//! Forged draws: the library, `verify.py` and the certificate's script name the same difference.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +9,7 @@ use draw::{DrawResult, Event, Log, Step};
 use crate::forgeries;
 use crate::sample::Sample;
 
-/// The first difference that a program names, or nothing.
+/// The first difference, or none.
 type Said = Option<String>;
 
 /// Verifies all but the signature.
@@ -36,7 +36,7 @@ fn written(sample: &Sample, folder: &Path, name: &str) -> PathBuf {
     folder
 }
 
-/// The output of `verify.py`, its errors included.
+/// Output and errors of `verify.py`.
 fn verify_py(folder: &Path, arguments: &[&str]) -> String {
     let ran = Command::new("python3")
         .arg(folder.join("verify.py"))
@@ -51,7 +51,7 @@ fn verify_py(folder: &Path, arguments: &[&str]) -> String {
         .collect()
 }
 
-/// The verdicts of `verify.py` on these folders, in one process.
+/// Verdicts of `verify.py` in one process.
 fn python(folders: &[PathBuf]) -> Vec<Said> {
     const RUN_EACH: &str = "
 import json, runpy, sys
@@ -77,7 +77,7 @@ for folder in sys.argv[1:]:
         .filter_map(|line| line.strip_prefix("said "));
     said.map(|said| {
         let said: String = serde_json::from_str(said).expect("JSON");
-        // Without py_ecc, all but the signature was verified.
+        // Without py_ecc, only the signature is unverified.
         let is_good = said == "HOLDS" || said.starts_with("NOT VERIFIED: the signature");
         assert!(is_good || said.starts_with("DIFFERENT: "), "{said}");
         said.strip_prefix("DIFFERENT: ").map(str::to_owned)
@@ -85,8 +85,8 @@ for folder in sys.argv[1:]:
     .collect()
 }
 
-/// The certificate's script, for all of these folders. `None` where there is no Node; a browser
-/// does it in `.ci/run certificate`.
+/// Verdicts of the certificate's script; `None` without Node. A browser runs it in `.ci/run
+/// certificate`.
 fn script(folders: &[PathBuf]) -> Option<Vec<Said>> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut node = Command::new("node");
@@ -224,7 +224,7 @@ fn opening_that_was_changed_is_named_by_its_row() {
     }
 }
 
-/// The winner of the grand prize declines it instead, and the next place is drawn.
+/// The winner declines instead, and the next place is drawn.
 fn without_grand_prize(mut sample: Sample) -> Sample {
     let result: DrawResult = serde_json::from_str(&sample.result).expect("a result");
     let mut log: Log = serde_json::from_str(sample.log.as_ref().expect("a log")).expect("a log");
@@ -302,7 +302,7 @@ fn verify_py_does_not_hold_for_a_forged_signature() {
         .write(folder.path())
         .expect("a folder to write to");
     let printed = verify_py(folder.path(), &[]);
-    // Without py_ecc, it says that it did not verify the signature.
+    // Without py_ecc, it names the unverified signature.
     let is_told = ["DIFFERENT: the signature", "NOT VERIFIED: the signature"]
         .iter()
         .any(|said| printed.contains(said));

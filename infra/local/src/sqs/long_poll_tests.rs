@@ -1,4 +1,4 @@
-//! Tests of long polls: what wakes them, and when. The clock is paused and moves only while a test waits.
+//! Wake-ups of long polls. The paused clock moves only while a test waits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::{Shared, Sqs, SqsOptions, actions};
 
-/// A queue `work`, whose messages move to the dead letters 15 seconds after their first receive.
+/// Messages of `work` move to the dead letters 15 seconds after their first receive.
 async fn queues() -> Sqs {
     let sqs = Sqs::serve(SqsOptions {
         queues: &["work"],
@@ -38,7 +38,7 @@ async fn send(sqs: &Sqs, delay_seconds: u64) {
     ask(Arc::clone(&sqs.clock.0), "SendMessage", request).await;
 }
 
-/// Receives from a queue for up to 20 seconds; returns the receipt handle and the time it took.
+/// Receives for up to 20 seconds; returns handle and time.
 fn receive(sqs: &Sqs, queue: &'static str) -> JoinHandle<(Option<String>, Duration)> {
     let shared = Arc::clone(&sqs.clock.0);
     tokio::spawn(async move {
@@ -56,7 +56,7 @@ fn receive(sqs: &Sqs, queue: &'static str) -> JoinHandle<(Option<String>, Durati
     })
 }
 
-/// Returns once this many receivers wait.
+/// Waits for this many receivers.
 async fn waiting(sqs: &Sqs, receivers: usize) {
     while sqs.clock.0.changed.receiver_count() < receivers {
         tokio::task::yield_now().await;
@@ -127,7 +127,7 @@ async fn message_sent_and_dead_amid_a_wait_reaches_the_dead_letters() {
     let receiver = receive(&sqs, DEAD);
     waiting(&sqs, 1).await;
     send(&sqs, 0).await;
-    // The paused clock moves on only after the receiver has looked, found nothing and waits again.
+    // The clock moves after the receiver found nothing and waits again.
     tokio::time::sleep(Duration::from_secs(1)).await;
     let request = json!({ "QueueUrl": "work" });
     let reply = ask(Arc::clone(&sqs.clock.0), "ReceiveMessage", request).await;

@@ -6,7 +6,7 @@ use crate::common::{send, storage};
 
 const ORIGIN: &str = "https://campaign.example";
 
-/// The names of the reply's headers for pages, with their values.
+/// Headers for pages, with values.
 fn for_pages(reply: &Response<String>) -> Vec<(&str, &str)> {
     let headers = reply.headers().iter().filter_map(|(name, value)| {
         let name = name.as_str().strip_prefix("access-control-")?;

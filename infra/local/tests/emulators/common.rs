@@ -1,4 +1,4 @@
-//! Fixtures: emulators, SDK clients for them, and a plain HTTP client.
+//! Emulators, SDK clients for them, and a plain HTTP client.
 
 use std::path::Path;
 use std::time::Duration;
@@ -31,7 +31,6 @@ pub(crate) fn credentials(user: &str, secret: &str) -> Credentials {
     Credentials::new(user, secret, None, None, "tests")
 }
 
-/// Maximum size of an object.
 pub(crate) const MAX_OBJECT_BYTES: usize = 1024 * 1024;
 
 pub(crate) struct Storage {
@@ -76,7 +75,6 @@ impl Storage {
         delete.send().await.unwrap();
     }
 
-    /// The keys with a prefix.
     pub(crate) async fn keys(&self, prefix: &str) -> Vec<String> {
         let listed = self.list().prefix(prefix).send().await.unwrap();
         let keys = listed.contents().iter().map(|object| object.key().unwrap());
@@ -121,7 +119,7 @@ pub(crate) async fn storage_in(folder: Option<&Path>) -> Storage {
     }
 }
 
-/// A queue `work`, whose messages move to the dead letters after three receives of 30 seconds.
+/// Messages of `work` move to the dead letters after three receives of 30 seconds.
 pub(crate) async fn queues() -> (Sqs, aws_sdk_sqs::Client) {
     let sqs = Sqs::serve(SqsOptions {
         queues: &["work"],
@@ -140,7 +138,6 @@ pub(crate) async fn queues() -> (Sqs, aws_sdk_sqs::Client) {
     (sqs, aws_sdk_sqs::Client::from_conf(config))
 }
 
-/// Sends a request unchanged.
 pub(crate) async fn send(request: Request<&'static str>) -> Response<String> {
     let client = http_client::builder().unwrap().build().unwrap();
     let reply = client.execute(request.try_into().unwrap()).await.unwrap();
@@ -149,7 +146,7 @@ pub(crate) async fn send(request: Request<&'static str>) -> Response<String> {
     response.body(reply.text().await.unwrap()).unwrap()
 }
 
-/// Waits for something that must happen soon.
+/// Waits for what must happen soon.
 pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(10), what)
         .await

@@ -1,4 +1,4 @@
-//! The emulators over HTTP: through AWS's own SDK, and with plain requests as browsers send them.
+//! The emulators over HTTP: by AWS's SDK, and by plain requests like a browser's.
 
 #![expect(
     clippy::expect_used,

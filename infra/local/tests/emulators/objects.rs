@@ -1,4 +1,4 @@
-//! Objects, through signed requests of the SDK.
+//! Objects, by signed requests.
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::RequestChecksumCalculation;
@@ -137,7 +137,7 @@ async fn checksums_that_the_sdk_sends_by_itself_are_taken() {
     storage.client = Client::from_conf(config.build());
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), "hello").unwrap();
-    // The SDK sends the checksum of a body in memory in a header, that of a stream in a trailer.
+    // The SDK sends a body's checksum in a header, a stream's in a trailer.
     let bodies = [
         body("hello"),
         ByteStream::from_path(file.path()).await.unwrap(),
@@ -184,7 +184,7 @@ async fn unknown_condition_is_not_ignored() {
     assert!(storage.keys("").await.is_empty());
 }
 
-/// Replaces the letter if it has this ETag; returns the error's code.
+/// Replaces the letter of this ETag; returns the error's code.
 async fn replace(storage: &Storage, etag: &str) -> Option<String> {
     let put = storage.put("letter").if_match(etag).body(body("second"));
     let error = put.send().await.err();

@@ -24,7 +24,7 @@ async fn sign(storage: &Storage, how: PresigningConfig) -> PresignedRequest {
     put.presigned(how).await.unwrap()
 }
 
-/// Uploads with exactly the signed headers, after a change to the request.
+/// Uploads with the signed headers, after a change.
 async fn upload(
     signed: &PresignedRequest,
     body: &'static str,
@@ -206,7 +206,7 @@ async fn upload_that_breaks_off_leaves_nothing() {
         .await
         .unwrap();
     stream.shutdown().await.unwrap();
-    // The server closes the connection when it is done, with or without a reply.
+    // The server closes the connection, with or without a reply.
     let mut reply = String::new();
     let _ = stream.read_to_string(&mut reply).await;
     assert!(!reply.starts_with("HTTP/1.1 200"), "{reply}");

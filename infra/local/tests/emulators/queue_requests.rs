@@ -52,7 +52,6 @@ async fn what_sqs_does_not_take_is_refused() {
         let batch = client.send_message_batch().queue_url(&work);
         batch.set_entries(Some(entries)).send()
     };
-    /// The code of the error.
     macro_rules! refused {
         ($call:expr) => {
             $call.await.unwrap_err().code().unwrap().to_owned()
@@ -121,7 +120,7 @@ async fn what_sqs_does_not_take_is_refused() {
 async fn longest_message_is_taken_and_a_longer_one_refused() {
     let (sqs, client) = queues().await;
     let message = |bytes: usize| {
-        // The longest possible request: every byte is escaped.
+        // The longest request: every byte is escaped.
         let message = client.send_message().queue_url(sqs.queue_url("work"));
         message.message_body("\"".repeat(bytes)).send()
     };

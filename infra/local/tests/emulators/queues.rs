@@ -1,4 +1,4 @@
-//! Visibility, delay, long polls and the dead-letter queue. The tests move the queues' clock instead of waiting.
+//! Visibility, delay, long polls and dead letters. Tests move the queues' clock.
 
 use std::time::Duration;
 
@@ -68,7 +68,7 @@ impl<'a> Queue<'a> {
         changed.map_err(|error| error.code().unwrap().to_owned())
     }
 
-    /// Counts of visible, in-flight and delayed messages.
+    /// Visible, in flight, delayed.
     async fn counts(&self) -> [String; 3] {
         let names = [
             QueueAttributeName::ApproximateNumberOfMessages,
@@ -118,7 +118,7 @@ async fn message_that_is_not_deleted_comes_again() {
     let second = work.receive(0).await;
     assert_eq!(second[0].message_id(), first[0].message_id());
 
-    // The earlier handle no longer counts.
+    // The earlier handle is void.
     work.delete(&first[0]).await;
     assert_eq!(work.counts().await, ["0", "1", "0"]);
 }

@@ -1,4 +1,4 @@
-//! What a first user reads and pastes: the repository's pages, and the commands that the local stack prints.
+//! A first user's reading and pasting: the repository's pages, and printed commands.
 
 #![expect(clippy::expect_used, reason = "a test that cannot go on has failed")]
 

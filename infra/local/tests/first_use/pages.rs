@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::repository;
 
-/// Folders without pages of this repository.
+/// Have no pages of this repository.
 const LEFT_OUT: [&str; 4] = [".git", "target", "node_modules", ".aws-sam"];
 
 fn add_pages(folder: &Path, pages: &mut Vec<PathBuf>) {
@@ -26,7 +26,6 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).expect("a page")
 }
 
-/// The URL fragment of a heading.
 fn anchor(heading: &str) -> String {
     let kept = heading.trim().to_lowercase().replace(' ', "-");
     kept.chars()

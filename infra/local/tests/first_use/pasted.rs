@@ -1,4 +1,4 @@
-//! Pastes every printed block and the README's own, each in one go, into an interactive shell.
+//! Pastes every printed block and the README's, each at once, into an interactive shell.
 
 use std::io::Write;
 use std::path::Path;
@@ -11,11 +11,11 @@ use local::stack::{Options, Stack};
 
 use super::repository;
 
-/// Shells without the user's startup files.
+/// Without startup files.
 const BASH: &[&str] = &["bash", "--noprofile", "--norc", "-i"];
 const ZSH: &[&str] = &["zsh", "-f", "-i"];
 
-/// Messages of a shell or tool that cannot run a block.
+/// Messages of a block that cannot run.
 const COMPLAINTS: [&str; 7] = [
     "command not found",
     "not found:",
@@ -35,9 +35,8 @@ fn is_installed(program: &str) -> bool {
     asked.is_ok_and(|status| status.success())
 }
 
-/// Pastes a text into a shell and returns the output.
 fn paste(shell: &[&str], folder: &Path, text: &str) -> String {
-    // Runs in its own session, since an interactive shell would take over the terminal of the test run.
+    // A new session: an interactive shell would take the test run's terminal.
     let mut child = Command::new("setsid")
         .arg("--wait")
         .args(shell)
@@ -69,7 +68,7 @@ fn paste(shell: &[&str], folder: &Path, text: &str) -> String {
     printed.into_owned()
 }
 
-/// The values of a string field, in printed order.
+/// A string field's values in order.
 fn values<'a>(printed: &'a str, field: &str) -> Vec<&'a str> {
     let name = format!("\"{field}\":\"");
     printed
@@ -93,7 +92,7 @@ async fn start() -> (Stack, Vec<Demo>) {
     (stack, demos)
 }
 
-/// What is pasted, and its results: the message keys in order, without repeats.
+/// Message keys of each block in order, without repeats.
 const EXPECTED: [(&str, &[&str]); 11] = [
     ("the first screen", &["entered", "entered"]),
     ("README.md", &["entered"]),
@@ -144,7 +143,6 @@ const EXPECTED: [(&str, &[&str]); 11] = [
     ("mango-2025", &["campaign_ended"]),
 ];
 
-/// The first screen's command, twice.
 fn first_screens_entry(stack: &Stack, demos: &[Demo]) -> String {
     let screen = FirstScreen {
         base_url: stack.base_url(),
@@ -163,7 +161,6 @@ fn first_screens_entry(stack: &Stack, demos: &[Demo]) -> String {
     format!("{command}\n{command}")
 }
 
-/// The README's calls.
 fn readmes_entry(stack: &Stack) -> String {
     let page = std::fs::read_to_string(repository().join("README.md")).expect("a page");
     let blocks = page
@@ -175,7 +172,7 @@ fn readmes_entry(stack: &Stack) -> String {
     calls.replace("http://127.0.0.1:8080", stack.base_url())
 }
 
-/// Interactive zsh runs comments as commands.
+/// Interactive zsh runs comments.
 fn assert_without_comments(text: &str) {
     assert!(
         !text.split_whitespace().any(|word| word.starts_with('#')),
@@ -183,7 +180,7 @@ fn assert_without_comments(text: &str) {
     );
 }
 
-/// Pastes everything on one stack, where a code or limit that one entry uses up is missing for the next.
+/// Everything on one stack, where a code or limit is missing for the next entry.
 async fn what_a_first_user_pastes_works(shell: &'static [&'static str]) {
     let (stack, demos) = start().await;
     let described = demo::describe(&demos, stack.base_url(), "production");
@@ -196,7 +193,7 @@ async fn what_a_first_user_pastes_works(shell: &'static [&'static str]) {
     );
     assert_eq!(texts.len(), EXPECTED.len(), "{described}");
     let pasting = tokio::task::spawn_blocking(move || {
-        // Inside the repository, so that the printed `cargo run` works.
+        // In the repository, so that `cargo run` works.
         let folder = tempfile::tempdir_in(repository()).expect("a folder");
         let pasted = texts.iter().zip(EXPECTED).map(|(text, (name, expected))| {
             assert_without_comments(text);

@@ -1,4 +1,4 @@
-//! The deployed service connects only to public addresses, over https.
+//! The deployed service connects to public https addresses only.
 
 use std::io::ErrorKind;
 use std::net::TcpListener;

@@ -1,4 +1,4 @@
-//! The partner client over HTTP: against the simulated partner, and against misbehaving servers.
+//! The partner client against the simulated partner and misbehaving servers.
 
 #![expect(clippy::expect_used, reason = "a test that cannot go on has failed")]
 
@@ -15,7 +15,7 @@ use common::upstream::partner::client::Partner;
 use common::upstream::partner::error::PartnerError;
 use serde_json::json;
 
-/// Longer than any successful reply takes.
+/// Longer than a good reply takes.
 const LONG: Duration = Duration::from_secs(8);
 
 fn rules(url: &str) -> PartnerRules {
@@ -48,7 +48,6 @@ async fn ask_within(url: &str, limit: Duration) -> Result<PartnerVerdict, Partne
         .await
 }
 
-/// The error for a partner at this URL.
 async fn error(url: &str) -> PartnerError {
     ask_within(url, LONG).await.expect_err(url)
 }

@@ -1,4 +1,4 @@
-//! The client's requests, and its errors with misbehaving servers.
+//! The client's requests, and errors with misbehaving servers.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::{LONG, ask_within, error, request, rules};
 
-/// Answers one connection with this reply, and returns the request.
+/// Answers one connection; returns the request.
 async fn server(reply: impl Into<Vec<u8>>) -> (String, JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!(
@@ -39,7 +39,6 @@ async fn server(reply: impl Into<Vec<u8>>) -> (String, JoinHandle<String>) {
     (url, request)
 }
 
-/// Reads the head and body of a request.
 async fn sent(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     while !bytes.ends_with(b"\r\n\r\n") {
@@ -206,7 +205,7 @@ async fn a_connection_that_breaks_is_an_error() {
         let (url, _) = server(reply).await;
         assert_eq!(error(&url).await.as_str(), "broken", "{reply}");
     }
-    // A port that is held and not listened on.
+    // Held, not listened on.
     let held = TcpSocket::new_v4().expect("a socket");
     held.bind(([127, 0, 0, 1], 0).into()).expect("a port");
     let url = format!("http://{}/", held.local_addr().expect("an address"));
@@ -215,7 +214,7 @@ async fn a_connection_that_breaks_is_an_error() {
 
 #[tokio::test]
 async fn silence_is_given_up_at_the_limit() {
-    // Accepts connections and never replies.
+    // Never replies.
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let host = listener.local_addr().expect("an address");
     for scheme in ["http", "https"] {

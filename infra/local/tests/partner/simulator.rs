@@ -1,4 +1,4 @@
-//! The client against the simulator: every case, and what was redeemed.
+//! The client against every case of the simulator, and redemptions.
 
 use std::collections::HashMap;
 use std::time::Duration;

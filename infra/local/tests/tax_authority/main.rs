@@ -1,4 +1,4 @@
-//! The tax authority client over HTTP: against the simulated portal, and against misbehaving servers.
+//! The tax authority client against the simulated portal and misbehaving servers.
 
 #![expect(
     clippy::expect_used,

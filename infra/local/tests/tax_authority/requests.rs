@@ -1,4 +1,4 @@
-//! The client's requests, and its errors with misbehaving servers.
+//! The client's requests, and errors with misbehaving servers.
 
 use std::future::pending;
 use std::time::Duration;
@@ -18,7 +18,6 @@ async fn ask(base: &str, limits: Limits) -> LookupAnswer {
         .await
 }
 
-/// The name of the error at this base URL.
 async fn trouble(base: &str, limits: Limits) -> &'static str {
     match ask(base, limits).await {
         LookupAnswer::Unavailable(error) => error.as_str(),
@@ -26,7 +25,7 @@ async fn trouble(base: &str, limits: Limits) -> &'static str {
     }
 }
 
-/// Answers each connection with the next reply, then stays silent; returns the requests.
+/// Answers connections in turn, then stays silent; returns the requests.
 async fn server(replies: Vec<String>) -> (String, JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let host = listener.local_addr().expect("an address").to_string();
@@ -128,7 +127,7 @@ async fn a_connection_that_breaks_is_trouble() {
 
 #[tokio::test]
 async fn a_refused_connection_is_trouble() {
-    // A port that is held and not listened on.
+    // Held, not listened on.
     let held = TcpSocket::new_v4().expect("a socket");
     held.bind(([127, 0, 0, 1], 0).into()).expect("a port");
     let host = held.local_addr().expect("an address");
@@ -149,7 +148,7 @@ async fn a_server_without_tls_is_trouble() {
     assert_eq!(trouble, "tls");
 }
 
-/// Accepts connections, writes this text after the first bytes of each request, and leaves the connection open.
+/// Writes this after a request's first bytes, and leaves the connection open.
 async fn silent_after(text: &'static [u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let host = listener.local_addr().expect("an address").to_string();

@@ -1,4 +1,4 @@
-//! The client against the simulated portal: every case, and the details for operators.
+//! The client against every case of the portal, and operators' details.
 
 use std::time::Duration;
 

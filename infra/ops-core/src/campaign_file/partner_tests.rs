@@ -1,4 +1,4 @@
-//! Tests of the `partner` block: valid fields, and the message for each mistake.
+//! The `partner` block: valid fields, and each mistake's message.
 
 use common::domain::campaign::CodePolicy;
 use common::domain::code::CodeForm;
@@ -10,7 +10,7 @@ use serde_json::json;
 use super::tests::problems;
 use super::*;
 
-/// A campaign whose partner checks codes, without its `partner` block, which begins at line 6.
+/// A campaign whose `partner` block begins at line 6.
 const HEAD: &str = "\
 slug: demo
 name: Demo
@@ -36,7 +36,7 @@ partner:
   outcomes: { 0: entered, \"1\": instant_win, NOPE: invalid, \"21\": already_used }
 ";
 
-/// The lines of the minimal block, from line 7 on, by field.
+/// The minimal block by field, from line 7.
 const MINIMAL: [(&str, &str); 4] = [
     ("url", "https://partner.example/redeem"),
     ("body", "{ id: \"{{reference}}\", code: \"{{code}}\" }"),
@@ -44,7 +44,7 @@ const MINIMAL: [(&str, &str); 4] = [
     ("outcomes", "{ \"0\": entered }"),
 ];
 
-/// The minimal block with one field replaced, or added at line 11.
+/// The minimal block with a field replaced, or added at line 11.
 fn with(name: &str, value: &str) -> String {
     let mut fields = MINIMAL.to_vec();
     match fields.iter_mut().find(|field| field.0 == name) {
@@ -64,7 +64,7 @@ fn rules(text: &str) -> PartnerRules {
     file.campaign.partner.expect("a partner block")
 }
 
-/// The only problem of the minimal block with one field replaced or added.
+/// The only problem after replacing or adding a field.
 fn problem_with(name: &str, value: &str) -> String {
     let found = problems(&with(name, value));
     assert_eq!(found.len(), 1, "{found:?}");

@@ -1,4 +1,4 @@
-//! Tests of the `receipt` block: valid fields, and the message for each mistake.
+//! The `receipt` block: valid fields, and each mistake's message.
 
 use std::fmt::Write;
 
@@ -25,12 +25,12 @@ receipt:
   draw_period: weekly
 ";
 
-/// A block with one product, whose other fields are valid, at line 8.
+/// A valid block with a product at line 8.
 fn product(fields: &str) -> String {
     format!("receipt:\n  ranges: [{{ name: Classic }}]\n  products: [{{ {fields} }}]\n")
 }
 
-/// A block with one branch, whose other fields are valid, at line 7.
+/// A valid block with a branch at line 7.
 fn branch(fields: &str) -> String {
     format!("receipt:\n  branches: [{{ city: Dar, merchant: Duka, {fields} }}]\n")
 }

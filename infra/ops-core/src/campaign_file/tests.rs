@@ -1,4 +1,4 @@
-//! Tests of campaign files: valid fields, and the message for each mistake.
+//! Campaign files: valid fields, and each mistake's message.
 
 use common::domain::campaign::{CodePolicy, PhoneLimits, Retention, WrongCodeLimit};
 use common::domain::message::{Language, MessageKey};
@@ -20,7 +20,6 @@ entries_per_submission: 1
 messages: { en: { entered: \"You are in!\" }, sw: {} }
 ";
 
-/// The minimal campaign.
 pub(super) const MINIMAL: &str = "\
 slug: demo
 name: Demo
@@ -34,7 +33,7 @@ pub(super) fn problems(text: &str) -> Vec<String> {
     problems.iter().map(ToString::to_string).collect()
 }
 
-/// The only problem of the minimal campaign followed by these lines, which begin at line 6.
+/// The only problem of these lines, from line 6 of the minimal campaign.
 pub(super) fn problem_of(lines: &str) -> String {
     let found = problems(&format!("{MINIMAL}{lines}"));
     assert_eq!(found.len(), 1, "{found:?}");

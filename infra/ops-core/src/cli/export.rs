@@ -196,7 +196,7 @@ mod tests {
                 (time.begin(zone), time.begin(zone))
             );
         }
-        // Clocks in Cairo went from 00:00 to 01:00 on that day.
+        // Cairo's clocks jumped from 00:00 to 01:00.
         assert_eq!(
             moment("2026-04-24").begin(Tz::Africa__Cairo).to_string(),
             "2026-04-23T22:00:00.000Z"

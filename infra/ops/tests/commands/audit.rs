@@ -1,4 +1,4 @@
-//! `ops audit`, and the rows that every command leaves.
+//! `ops audit`, and the rows that commands leave.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ use crate::support::{CHAI, NOW, Stack, chai, line, run};
 
 const SCOPE: [&str; 4] = ["--campaign", "chai-bora-2026", "--environment", "live"];
 
-/// The rows of the log, oldest first.
+/// Oldest first.
 async fn rows(stack: &Stack) -> Vec<Value> {
     stack.json(&["audit", "list"]).await["rows"]
         .as_array()
@@ -334,7 +334,6 @@ async fn rows_of_operators_who_work_at_once_are_one_log() {
     assert_eq!(verified["last_hash"], last(&stack).await["hash"]);
 }
 
-/// A log of five rows.
 async fn with_rows() -> Stack {
     let stack = Stack::with_chai().await;
     for command in ["pause", "resume", "pause", "resume"] {
@@ -419,7 +418,7 @@ async fn verifying_names_the_row_that_was_changed_removed_or_swapped() {
     );
 }
 
-/// Adds an item to the log without `ops`, as a reviewer may.
+/// Adds an item without `ops`, as a reviewer may.
 async fn insert(stack: &Stack, sequence: &str, more: &str) {
     let (client, table) = database(stack);
     let statement = format!(

@@ -99,7 +99,7 @@ async fn a_campaign_is_shown_in_the_words_of_its_file() {
     ");
 }
 
-/// The lines of `campaign show` about a block of the file.
+/// Lines of `campaign show` about a block of the file.
 async fn lines_about(stack: &Stack, block: &str) -> String {
     let text = stack.fine("campaign show chai-bora-2026").await;
     let lines = text.lines().filter(|line| line.starts_with(block));
@@ -360,7 +360,7 @@ async fn campaign_that_lets_anyone_in_needs_an_option() {
         stack
             .fine(&format!("campaign apply --yes --allow-anyone {file}"))
             .await;
-        // What is not written is not reported again, except for this, and needs no option.
+        // Only this is reported again without being written.
         let json = stack.json(&format!("campaign apply --yes {file}")).await;
         assert_eq!(json["notes"].as_array().map(Vec::len), Some(1), "{json}");
     }

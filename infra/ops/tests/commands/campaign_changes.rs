@@ -7,13 +7,12 @@ use crate::support::{CHAI, NOW, Stack};
 
 const SLUG: &str = "chai-bora-2026";
 
-/// The campaign's file with one thing replaced.
 fn changed(from: &str, to: &str) -> String {
     assert!(CHAI.contains(from), "{from}");
     CHAI.replace(from, to)
 }
 
-/// What a file would change, as `--dry-run` prints it, but for the first and the last line.
+/// The changes of a file, as `--dry-run` prints them.
 async fn would_change(stack: &Stack, text: &str) -> String {
     let file = stack.file("changed.yaml", text);
     let said = stack
@@ -362,7 +361,7 @@ async fn of_two_operators_who_apply_at_once_the_second_is_told() {
         (&shown["name"], &shown["limits"]["phone_daily"]),
         (&json!("Chai Bora Pata"), &json!(3))
     );
-    // A pause counts as well: the file would have taken it back unseen.
+    // The file would take back a pause unseen, so it counts.
     let third = ops_core::campaigns::plan(&tables, &file(CHAI), NOW)
         .await
         .expect("a plan");
@@ -482,7 +481,7 @@ async fn campaign_that_is_over_is_archived_and_taken_back() {
     assert_eq!(listed.err, "1 archived; --all lists them too\n");
     let all = stack.fine("campaign list --all").await;
     assert!(all.contains("chai-bora-2026  archived"), "{all}");
-    // A file that would open it again does not.
+    // A file that opens it does not.
     let open = stack.file("chai.yaml", CHAI);
     let said = stack.fine(&format!("campaign apply --yes {open}")).await;
     assert!(

@@ -1,4 +1,4 @@
-//! What `ops campaign apply` and `show` know of a campaign besides its file: numbers, the pause switch, retention.
+//! Facts of a campaign beside its file: numbers, the pause switch, retention.
 
 use common::domain::numbers::{ALL_DAYS, Amount, Cell, Metric};
 use common::domain::scope::Environment;
@@ -11,7 +11,6 @@ use crate::support::{CHAI, Stack, chai};
 
 const SLUG: &str = "chai-bora-2026";
 
-/// The file of the campaign with one thing replaced.
 fn changed(stack: &Stack, from: &str, to: &str) -> String {
     assert!(CHAI.contains(from), "{from}");
     stack.file("changed.yaml", CHAI.replace(from, to))
@@ -109,7 +108,7 @@ async fn a_campaign_shows_who_turned_its_pause_switch_when_and_why() {
         .last()
         .cloned();
     assert_eq!(row.expect("a row")["why"], "codes were leaked");
-    // A file that does not speak of it keeps the pause and who made it.
+    // A file without it keeps the pause and its author.
     stack
         .fine(&format!(
             "campaign apply --yes {}",

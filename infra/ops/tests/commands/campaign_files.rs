@@ -1,4 +1,4 @@
-//! The template, the schema and the page of campaign files, which come from the same list of fields as the reader.
+//! Template, schema and page of campaign files, from the reader's list of fields.
 
 use common::domain::message::{Language, TextKey};
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{CHAI, Stack, files_in};
 
-/// The lines of the template that a `#` keeps out, for one field and what is in it.
+/// The template's lines after `#` for a field.
 fn uncommented(template: &str, name: &str) -> String {
     let lines = template
         .lines()

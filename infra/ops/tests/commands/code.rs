@@ -156,7 +156,7 @@ async fn codes_that_can_be_guessed_are_refused_unless_asked_for() {
     let stack = Stack::with_chai().await;
     let output = stack.arg("weak.csv");
     let weak = "--length 8";
-    // 31^8 is 852,891,037,441: with more than 852,891 codes, more than one guess in a million is right.
+    // 31^8 is 852,891,037,441: with 852,892 codes, more than one guess in a million is right.
     let error = stack.refused(&mint_args("852892", &output, weak)).await;
     assert_eq!(error["code"], "codes_too_weak");
     assert!(
@@ -389,7 +389,7 @@ async fn verifier(stack: &Stack) -> CodeVerifier {
     CodeVerifier::new(tables.codes().clone(), tables.code_books.clone())
 }
 
-/// The result for a code in a function that read the code book before.
+/// A code's result in a function that has read the code book.
 async fn judged(verifier: &CodeVerifier, stack: &Stack, code: &str) -> ResolvedCode {
     let (scope, code) = (chai(Environment::Live), code.parse().expect("a code"));
     let query = CodeQuery {
@@ -405,7 +405,7 @@ async fn judged(verifier: &CodeVerifier, stack: &Stack, code: &str) -> ResolvedC
         .expect("it answers")
 }
 
-/// Codes of this length that look random; no two are the same.
+/// Different codes of this length that look random.
 fn random_looking(count: u64, length: usize) -> String {
     let code = |number: u64| {
         let code = format!(
@@ -486,7 +486,7 @@ async fn mint_and_import_at_once_never_share_a_length() {
     let checked = check(&tables, &scope, &request, |_, _| ())
         .await
         .expect("codes");
-    // Minted after the import has looked, before it writes.
+    // Between the import's look and write.
     stack.fine(&mint_args("1", &stack.arg("a.csv"), "")).await;
     let refused = import(&tables, &scope, &request, &checked, |_| ())
         .await
@@ -640,7 +640,7 @@ async fn codes_of_a_void_batch_stay_void() {
     );
 }
 
-/// Mints five codes, with a fault at one call to the database; `None` if the command died of it.
+/// Mints five codes, with a fault at one database call; `None` if the command died.
 async fn mint_cut(stack: &Stack, cuts: &Interceptor, output: &str) -> Option<Ended> {
     let env = cuts
         .in_front_of_all(&["AWS_ENDPOINT_URL_DYNAMODB"], &stack.env)

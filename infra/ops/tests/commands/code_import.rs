@@ -1,4 +1,4 @@
-//! `ops code import`: files that hurt, and what is said of a file before its codes count.
+//! `ops code import`: bad files, and what is said before codes count.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -40,7 +40,7 @@ async fn is_without_codes(stack: &Stack) -> bool {
         .is_empty()
 }
 
-/// Codes of eight letters and digits that look random; no two are the same.
+/// Different codes of eight letters and digits that look random.
 fn random_looking(count: u64) -> impl Iterator<Item = String> {
     const SYMBOLS: &[u8; 36] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     (1..=count).map(|number| {
@@ -282,7 +282,7 @@ async fn import_into_a_batch_that_is_voided_meanwhile_fails() {
     let voiding = {
         let (pipe, scope) = (pipe.clone(), scope.clone());
         spawn_blocking(move || {
-            // Opens once the import reads the codes, which is after it has made the batch.
+            // Opens once the import reads codes, after it made the batch.
             let mut pipe = OpenOptions::new().write(true).open(pipe).expect("a pipe");
             runtime
                 .block_on(void_batch(&others, &scope, "april", NOW))
@@ -308,7 +308,7 @@ async fn import_into_a_batch_that_is_voided_meanwhile_fails() {
     );
 }
 
-/// An import that ended after it had stored a part and before it counted it.
+/// The import ended after storing a part, before counting it.
 #[tokio::test]
 async fn import_that_was_cut_short_counts_every_code_when_run_again() {
     let stack = Stack::with_chai().await;

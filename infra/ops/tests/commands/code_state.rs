@@ -1,4 +1,4 @@
-//! `ops code batches --used`, `show` and `void`: which codes are used, and by whom.
+//! `ops code batches --used`, `show` and `void`: used codes and their users.
 
 use common::domain::code_record::CodeKey;
 use common::domain::scope::Environment;
@@ -15,7 +15,7 @@ fn code(command: &str, more: &str) -> String {
     format!("code {command} {SCOPE} {more}")
 }
 
-/// A batch of five minted codes, of which the first is redeemed and the second held, and an imported one of two.
+/// A batch of five minted codes, the first redeemed and the second held, and one of two imported.
 struct Fixture {
     stack: Stack,
     minted: Vec<String>,

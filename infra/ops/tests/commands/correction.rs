@@ -16,7 +16,7 @@ use crate::review::{CODE, as_it_is, code, photo, with_receipt};
 use crate::submission::{WHY, entrant, submission, write};
 use crate::support::{Ended, Stack, chai, line, run};
 
-/// A command of `submission`, with a reason.
+/// A `submission` command with a reason.
 fn on<'a>(what: &'a str, name: &'a str, options: &[&'a str]) -> Vec<&'a str> {
     [&["submission", what, name][..], options, &WHY].concat()
 }
@@ -235,7 +235,7 @@ async fn what_is_not_free_any_more_is_not_taken_back() {
     );
 }
 
-/// Runs a command with an AWS identity and a name of its own.
+/// Runs a command under another identity and name.
 pub(crate) async fn by(stack: &Stack, operator: &str, args: Vec<&str>) -> Ended {
     let (identity, name) = operator.split_once('/').unwrap_or((operator, operator));
     let identity = [("AWS_ACCESS_KEY_ID".to_owned(), identity.to_owned())]
@@ -279,7 +279,7 @@ async fn a_prize_is_taken_back_by_two_people_alone() {
             );
         }
         if what == "revoke" {
-            // Another correction is another proposal.
+            // Another correction is a new proposal.
             let other = by(&stack, "juma", on(what, &id, &["--free-code"])).await;
             let other: Value = serde_json::from_str(&other.out).expect("JSON");
             assert_eq!(other["replaced_proposal"]["decision"]["by"], "asha");
@@ -483,7 +483,7 @@ async fn of_two_who_revoke_at_once_one_does() {
     assert_eq!(counts(&stack, &entered).await, (0, 0, 0));
 }
 
-/// What an operator does with one of two submissions.
+/// An operator's act on one of two submissions.
 fn any_act() -> impl Strategy<Value = (usize, Vec<&'static str>)> {
     let acts: Vec<(&str, Vec<&str>)> = vec![
         ("revoke", vec![]),
@@ -552,7 +552,7 @@ async fn corrections_in_any_order_keep_counts_and_one_holder() {
     }
 }
 
-/// Frees the code of a submission, and writes another that is accepted with it.
+/// Frees a code, and writes another accepted submission with it.
 async fn accepted_after(stack: &Stack, first: &Submission) -> Submission {
     stack
         .fine(&on(

@@ -14,7 +14,6 @@ use crate::review::{CODE, as_it_is, code, photo, shown, typed, with_receipt};
 use crate::submission::{WHY, entrant, submission, write};
 use crate::support::{Ended, NOW, Stack};
 
-/// `submission settle`, with a reason.
 fn settle<'a>(id: &'a str, how: &[&'a str]) -> Vec<&'a str> {
     [&["submission", "settle", id][..], how, &WHY].concat()
 }

@@ -1,4 +1,4 @@
-//! `ops draw`: the walk from the freeze to the winners, and attempts to change them.
+//! `ops draw` from freeze to winners, and attempts to change them.
 
 mod abandoned;
 mod after_round;
@@ -28,16 +28,15 @@ use service_tests::service::{DEPLOYMENT_SECRET, entrant_id};
 use crate::submission::{submission, write};
 use crate::support::{CHAI, NOW, Stack, chai, files_in};
 
-/// Within the period that is drawn.
+/// Within the period.
 const ENTERED: Timestamp = Timestamp::from_millis(NOW.as_millis() - 12 * 60 * 60 * 1000);
-/// The period, in days of the campaign. It ended three hours ago.
+/// In days of the campaign; ended three hours ago.
 const PERIOD: &str = "--from 2026-02-22 --to 2026-02-28";
 const PRIZE: &str = "--prize Kettle=1";
-/// From a freeze to its round.
+/// Freeze to round.
 const NOTICE: Duration = Duration::from_secs(15 * 60);
 const CAMPAIGN: [&str; 2] = ["--campaign", "chai-bora-2026"];
 
-/// A submission of a phone with this status, created at this time.
 async fn submitted(
     stack: &Stack,
     phone: &str,
@@ -74,7 +73,7 @@ fn chrono_tz() -> chrono_tz::Tz {
     chrono_tz::Tz::Africa__Dar_es_Salaam
 }
 
-/// An accepted submission within the period.
+/// Accepted within the period.
 pub(crate) async fn entered(stack: &Stack, phone: &str, entries: u32) -> Submission {
     submitted(
         stack,
@@ -85,7 +84,7 @@ pub(crate) async fn entered(stack: &Stack, phone: &str, entries: u32) -> Submiss
     .await
 }
 
-/// A stack with the entries of three phones: 1, 2 and, in two submissions, 7.
+/// The entries of three phones: 1, 2 and, in two submissions, 7.
 async fn with_entries() -> Stack {
     let stack = Stack::with_chai().await;
     entered(&stack, "0711000001", 1).await;
@@ -95,12 +94,12 @@ async fn with_entries() -> Stack {
     stack
 }
 
-/// These words of a command, about the campaign.
+/// A command about the campaign.
 pub(crate) fn in_campaign(words: &str) -> Vec<&str> {
     words.split(' ').chain(CAMPAIGN).collect()
 }
 
-/// The arguments of a freeze into a folder of the draw's name.
+/// Freezes into a folder of the draw's name.
 pub(crate) fn freeze(stack: &Stack, name: &str, more: &str) -> Vec<String> {
     let (output, at) = (stack.arg(name), stack.clock.now().after(NOTICE));
     let own =
@@ -112,12 +111,11 @@ pub(crate) fn args(owned: &[String]) -> Vec<&str> {
     owned.iter().map(String::as_str).collect()
 }
 
-/// Freezes, and returns what `--json` prints.
+/// Freezes; returns the JSON.
 async fn frozen(stack: &Stack, name: &str, more: &str) -> Value {
     stack.json(&args(&freeze(stack, name, more))).await
 }
 
-/// What `ops draw show --json` prints.
 pub(crate) async fn shown(stack: &Stack, name: &str) -> Value {
     let show = format!("draw show --draw {name}");
     stack.json(&in_campaign(&show)).await
@@ -127,7 +125,6 @@ fn run<'a>(name: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&["draw", "run", "--draw", name], &CAMPAIGN[..], more].concat()
 }
 
-/// The key of a file of a draw in its bucket.
 fn key(draw: &Value, file: &str) -> String {
     let text = |name: &str| draw[name].as_str().expect("text");
     format!(
@@ -137,7 +134,7 @@ fn key(draw: &Value, file: &str) -> String {
     )
 }
 
-/// What the relay of the stack answers for the round of a draw.
+/// The relay's reply for a draw's round.
 async fn relay_reply(stack: &Stack, draw: &Value) -> String {
     let url = stack.env.required("BEACON_URL").expect("the stack sets it");
     let url = format!(

@@ -1,4 +1,4 @@
-//! `ops draw verify`, with files as others get them: no stack, no credentials.
+//! `ops draw verify` with others' files: no stack, no credentials.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ async fn verify(path: &Path, options: &[&str]) -> Ended {
     .await
 }
 
-/// The error of a folder or file that does not hold.
+/// The error of an invalid folder or file.
 async fn refused(path: &Path, options: &[&str]) -> (String, String) {
     let ended = verify(path, &[options, &["--json"]].concat()).await;
     assert_eq!(
@@ -123,7 +123,7 @@ async fn copied_commitment_decides_if_it_is_this_draw() {
     );
 }
 
-/// All forged draws are tried with the library.
+/// The library tests all forged draws.
 #[tokio::test]
 async fn first_difference_is_named() {
     let mut sample = Sample::new();
@@ -191,7 +191,7 @@ async fn another_chain_needs_its_constants_and_quicknet_takes_none() {
     let genesis = "2026-01-01T00:00:00Z".parse().expect("a time");
     let chain = draw::beacon::SimulatedChain::new(&[1; 32], genesis, std::num::NonZeroU32::MIN);
     let mut simulated = Sample::on_chain(chain.chain().hash(), |round| chain.sign(round));
-    // Its log has the times of quicknet's round.
+    // Its log has quicknet's times.
     simulated.log = None;
     let folder = written(&simulated);
     let (code, message) = refused(folder.path(), &[]).await;

@@ -1,4 +1,4 @@
-//! `ops draw` after the order is there: calls, skips, the certificate, which other programs then check.
+//! `ops draw` after the order: calls, skips, the certificate, which other programs check.
 
 use std::collections::HashSet;
 use std::fs;
@@ -16,7 +16,7 @@ use crate::support::{Ended, Stack, chai, files_in};
 
 pub(crate) const DRAW: [&str; 4] = ["--campaign", "chai-bora-2026", "--draw", "week-03"];
 
-/// A draw of one kettle and two packs of tea among 30 entrants, with its winners.
+/// A kettle and two packs of tea among 30 entrants, with winners.
 pub(crate) async fn drawn() -> Stack {
     let stack = Stack::with_chai().await;
     for number in 1..=30 {
@@ -29,7 +29,7 @@ pub(crate) async fn drawn() -> Stack {
     stack
 }
 
-/// A step of a winner, logged by Juma.
+/// A winner's step, logged by Juma.
 async fn step(stack: &Stack, command: &str, prize: &str, place: &str, more: &[&str]) -> Ended {
     let winner = ["--tier", prize, "--winner", place, "--by", "Juma", "--json"];
     stack
@@ -70,8 +70,7 @@ fn because(reason: &str) -> [&str; 5] {
     ["--reason", reason, "--inspector", "A. Inspector", "--yes"]
 }
 
-/// The places of the prize whose winners were drawn and not called yet: a winner of the kettle is
-/// skipped for tea.
+/// Places whose winners were drawn and not called: a kettle's winner is skipped for tea.
 async fn open_places(stack: &Stack, prize: &str) -> Vec<String> {
     let shown = shown(stack, "week-03").await;
     let winners = shown["winners"].as_array().expect("a list").iter();
@@ -81,7 +80,7 @@ async fn open_places(stack: &Stack, prize: &str) -> Vec<String> {
         .collect()
 }
 
-/// Three calls without an answer, and the skip.
+/// Three unanswered calls, and the skip.
 async fn skipped(stack: &Stack, prize: &str, place: &str) -> Value {
     for _ in 0..3 {
         logged(stack, "call", prize, place, &NO_ANSWER).await;
@@ -189,7 +188,7 @@ async fn draw_is_walked_to_its_certificate_which_others_check() {
         .output()
         .expect("python3 is not installed: install it, or verify.py is not tested");
     assert!(ran.stdout.starts_with(b"FOLLOWS: 30 entrants"), "{ran:?}");
-    // To look at it in a browser.
+    // For looking at it in a browser.
     if let Some(kept) = std::env::var_os("WALKED_DRAW_FOLDER") {
         fs::create_dir_all(&kept).expect("a disk");
         for name in published {
@@ -247,7 +246,7 @@ async fn after_each_call_the_command_that_usually_follows_is_printed() {
         printed = called.err.split('`').nth(1).expect("a command").to_owned();
         assert!(printed.starts_with(&format!("ops {command} ")), "{printed}");
     }
-    // The names of prizes have no spaces here.
+    // Prizes have no spaces here.
     let printed = printed.replace('"', "").replace("NAME", "Neema");
     let args: Vec<_> = printed.split(' ').skip(1).chain(["--yes"]).collect();
     stack.fine(&args).await;
@@ -318,7 +317,7 @@ async fn alternates_do_not_run_out_before_the_entrants() {
         )
         .await;
     }
-    // Two rows have tea, and are passed over for the kettle while they have it.
+    // Two rows have tea, and are skipped for the kettle meanwhile.
     let shown = shown(&stack, "week-03").await;
     let kettle = shown["winners"]
         .as_array()
@@ -428,7 +427,7 @@ async fn winners_of_a_draw_are_exported_with_their_phones() {
     );
 }
 
-/// Revokes an entry of a winner, which one person cannot do alone.
+/// Revokes a winner's entry, which takes two.
 pub(crate) async fn revoked_by_two(stack: &Stack, reference: &str) {
     let revoke = || vec!["submission", "revoke", reference, "--why", "a bot"];
     let state = async || {

@@ -15,7 +15,7 @@ use crate::support::{CommandLine, NOW, Stack, files_in, run};
 
 const CAMPAIGN: &str = "--campaign chai-bora-2026";
 
-/// An accepted submission, created this many hours after the start of the test.
+/// Accepted this many hours after the test's start.
 fn accepted(hours: i64, prize: Option<&str>) -> Submission {
     let at = Timestamp::from_millis(NOW.as_millis() + hours * 3_600_000);
     let status = SubmissionStatus::accepted(2, prize.map(str::to_owned));
@@ -26,7 +26,7 @@ fn accepted(hours: i64, prize: Option<&str>) -> Submission {
     }
 }
 
-/// A stack with a winner, an accepted submission that came a day later, and one that waits.
+/// A winner, an accepted submission a day later, and a waiting one.
 async fn with_three() -> (Stack, [Submission; 3]) {
     let stack = Stack::with_chai().await;
     let winner = accepted(0, Some("A kettle"));
@@ -47,7 +47,7 @@ async fn export(stack: &Stack, what: &str, name: &str, options: &str) -> (Value,
     (manifest, std::fs::read_to_string(output).expect("a file"))
 }
 
-/// The rows of a file by the names of their columns. Cells with a separator are not taken apart.
+/// Rows by column. Cells with separators stay whole.
 fn rows_of(text: &str) -> Vec<HashMap<&str, &str>> {
     let mut lines = text.trim_start_matches('\u{feff}').split_terminator("\r\n");
     let columns: Vec<_> = lines.next().expect("a heading").split(',').collect();
@@ -270,7 +270,7 @@ async fn what_cannot_be_exported_is_said_before_anything_is_read() {
     assert_eq!(ended.await.code, ops_core::EXIT_USAGE);
 }
 
-/// Runs the program in a shell that cannot write more than this to a file.
+/// Runs the program with a limit on file sizes.
 fn with_room_for(kibibytes: u32, ready: &Path, args: &str) -> std::process::Output {
     let limited = format!("trap '' XFSZ; ulimit -f {kibibytes}; exec \"$@\"");
     Command::new("bash")

@@ -23,20 +23,21 @@ const VERIFY: &str = "numbers verify --campaign chai-bora-2026 --yes";
 const RECOUNT: &str = "numbers recount --campaign chai-bora-2026 --yes";
 const WHY: &str = "--why 'Receipt seen'";
 
-/// Pauses the campaign for long enough to recount.
+/// Pauses long enough for a recount.
 async fn pause(stack: &Stack) {
     stack.fine("campaign pause chai-bora-2026").await;
     stack.clock.advance(QUIET);
 }
 
-/// Verifies numbers that are wrong.
+/// Verifies wrong numbers.
 async fn verify_wrong(stack: &Stack) -> Value {
     let ended = stack.run(&format!("{VERIFY} --json")).await;
     assert_eq!(ended.code, ops_core::EXIT_FAILURE, "{}", ended.err);
     serde_json::from_str(&ended.out).expect("one JSON document")
 }
 
-/// Two accepted submissions, of which one won with a minted code, and one that an operator rejected. All are counted.
+/// Counted: two accepted submissions, one a winner with a minted code, and one that an operator
+/// rejected.
 pub(crate) async fn counted() -> (Stack, Counter) {
     let stack = Stack::with_chai().await;
     let mint = "code mint --campaign chai-bora-2026 --environment live --count 5";
@@ -155,7 +156,7 @@ async fn numbers_are_shown_by_day_hour_outcome_and_place() {
     );
 }
 
-/// One phone entered on both days: on the second it is active, and not new.
+/// One phone entered on both days: active on the second, not new.
 #[tokio::test]
 async fn phones_of_some_days_are_told_as_new_and_active() {
     let (stack, _) = counted().await;
@@ -372,7 +373,7 @@ async fn wrong_number_is_named_and_set_by_a_recount() {
     assert_eq!(stack.json(RECOUNT).await["corrected"], true);
     assert_eq!(stack.json(VERIFY).await["differences"], json!([]));
 
-    // A stack from before there were streams has records that nobody counted.
+    // Before streams, nobody counted records.
     write(
         &stack,
         &submission(
@@ -442,7 +443,6 @@ async fn recount_waits_for_the_changes_of_an_erasure() {
     assert_eq!(stack.json(RECOUNT).await["differences"], json!([]));
 }
 
-/// Makes a number wrong by a record.
 async fn damage(stack: &Stack, metric: Metric, day: &str) {
     let (tables, scope) = (stack.tables().await, chai(Environment::Live));
     let cells = tables
@@ -512,7 +512,7 @@ async fn paused_campaign_is_recounted_although_it_refuses() {
     assert_eq!(stack.json(VERIFY).await["differences"], json!([]));
 }
 
-/// The metrics of the numbers that differ.
+/// Metrics that differ.
 async fn differing_metrics(stack: &Stack) -> Vec<String> {
     let ended = stack.run(&format!("{VERIFY} --json")).await;
     let report: Value = serde_json::from_str(&ended.out).expect("one JSON document");

@@ -26,10 +26,10 @@ use crate::support::{Ended, run, run_typing};
 
 const PHONE: &str = "0712 345 678";
 
-/// Has the first bytes of a JPEG file.
+/// Begins like a JPEG.
 const PHOTO: &[u8] = b"\xff\xd8\xff\xe0 a receipt of +255712345678";
 
-/// A person with a code and a photo, and then with another code and a typed receipt, in the live environment.
+/// A live person with a code and a photo, then another code and a typed receipt.
 async fn entered() -> TestCampaign {
     let service = Service::with_options(Options {
         background: false,
@@ -70,7 +70,7 @@ async fn ops(campaign: &TestCampaign, args: &[&str]) -> Ended {
     run(args, campaign.service.env.clone(), &campaign.service.clock).await
 }
 
-/// True of what is kept of an erased person: the digest with counts, and nothing else.
+/// True for an erased person's digest with counts.
 fn is_kept_limits(item: &HashMap<String, AttributeValue>) -> bool {
     const KEPT: [&str; 4] = ["entrant", "record_version", "erased_at", "entries"];
     let is_count =
@@ -82,7 +82,7 @@ fn is_kept_limits(item: &HashMap<String, AttributeValue>) -> bool {
             .all(|name| KEPT.contains(&name.as_str()) || is_count(name) || is_block(name))
 }
 
-/// The text of every record of every table, except for what is kept of an erased person's limits.
+/// The text of all records, without erased persons' limits.
 async fn records(service: &Service) -> String {
     let mut text = String::new();
     for table in TABLES.iter() {
@@ -103,7 +103,7 @@ async fn records(service: &Service) -> String {
     text
 }
 
-/// Every message of the queues, and every object in storage with its content.
+/// Messages of the queues, and objects with content.
 async fn messages_and_objects(service: &Service) -> (String, String) {
     let aws = Aws::for_function(&service.env).expect("credentials");
     let variable = |name: &'static str| service.env.required(name).expect("the stack sets it");
@@ -150,7 +150,7 @@ async fn messages_and_objects(service: &Service) -> (String, String) {
     (messages, objects)
 }
 
-/// Data that is held, except for the limits of an erased person.
+/// Held data, without erased persons' limits.
 async fn found(campaign: &TestCampaign) -> Value {
     let found = ops(campaign, &["person", "find", "--phone", PHONE, "--json"]).await;
     let mut held = serde_json::from_str::<Value>(&found.out).expect("JSON")["held"].clone();
@@ -404,7 +404,7 @@ async fn everything_that_is_held_on_a_person_is_handed_over() {
     );
 }
 
-/// A disk that is full as soon as a photo comes.
+/// Full as soon as a photo comes.
 struct FullDisk(io::Cursor<Vec<u8>>);
 
 impl Write for FullDisk {
@@ -473,7 +473,7 @@ async fn interrupted_erasure_is_finished_by_running_it_again() {
         .await
         .expect("found");
     let id = tables.entrant_id(&scope, &phone).await.expect("an id");
-    // The first erasure ended after it had noted what replaces the phone, and changed the submission.
+    // The first erasure ended after noting the phone's replacement, and changing the submission.
     let tombstone = EntrantId::tombstone([7; 16]);
     let noted = tables
         .entrants
@@ -534,7 +534,7 @@ async fn erasure_interrupted_before_it_found_records_is_finished() {
     assert_eq!(found(&campaign).await, json!([]));
 }
 
-/// An erasure that dies at any of its calls is finished by running it again, and leaves nothing.
+/// An erasure dies at each of its calls; running it again leaves nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn erasure_cut_at_any_write_is_finished_by_the_next() {
     /// Every call would take minutes.
@@ -632,7 +632,7 @@ async fn what_a_phone_enters_after_it_was_found_is_erased_as_well() {
     assert!(!records(&campaign.service).await.contains(digest.as_str()));
 }
 
-/// The keys of a campaign's sentinels, which are digests of the sentinel and the person.
+/// Keys of sentinels: digests of sentinel and person.
 async fn sentinels(campaign: &TestCampaign) -> Vec<String> {
     let of_campaign = campaign.scope(Environment::Test).key("sentinel#");
     let pages = campaign
@@ -732,7 +732,7 @@ async fn a_phone_that_entered_on_hundreds_of_days_is_erased() {
         ..Options::default()
     });
     let mut config = plain();
-    // Its limits are of no use any more.
+    // Its limits are past.
     let end = service.clock.now().as_millis() - 40 * 24 * 60 * 60 * 1000;
     config.window.end = Some(Timestamp::from_millis(end));
     let campaign = TestCampaign::on(&service, config).await;

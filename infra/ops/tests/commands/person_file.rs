@@ -1,4 +1,4 @@
-//! `ops person`: the page of the file that it hands over, and numbers that it refuses.
+//! `ops person`: the page in its file, and refused numbers.
 
 use std::fs::File;
 use std::io::Read;
@@ -23,7 +23,7 @@ use crate::support::{NOW, Stack, line};
 
 const PHONE: &str = "0712345678";
 
-/// `person.json` and `person.html` of an export.
+/// `person.json` and `person.html`.
 async fn exported(stack: &Stack) -> (Value, String) {
     let path = stack.arg("person.zip");
     stack
@@ -60,7 +60,7 @@ fn decision() -> OperatorDecision {
     }
 }
 
-/// A submission with all that one can have, before or after it is settled.
+/// A submission with everything, settled or not.
 fn full(submission: Submission) -> Submission {
     let past = PastState {
         at: NOW,
@@ -105,7 +105,7 @@ fn full(submission: Submission) -> Submission {
     }
 }
 
-/// A person with everything: submissions of each kind, and a prize of a draw.
+/// Submissions of each kind, and a draw's prize.
 async fn with_person() -> Stack {
     let stack = Stack::with_chai().await;
     entered(&stack, PHONE, 1).await;

@@ -15,7 +15,6 @@ use service_tests::service::Service;
 
 use crate::support::{Stack, chai, line, run};
 
-/// The reason given with every change.
 const WHY: [&str; 2] = ["--why", "Shares prize pages"];
 
 async fn is_blocked(stack: &Stack, phone: &str) -> [bool; 2] {

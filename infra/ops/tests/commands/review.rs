@@ -1,4 +1,4 @@
-//! `ops submission list` and `show` for receipts that wait for an operator.
+//! `ops submission list` and `show` for waiting receipts.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -19,7 +19,6 @@ use serde_json::{Value, json};
 use crate::submission::{submission, waiting, write};
 use crate::support::{NOW, Stack, chai, line, run};
 
-/// A receipt's verification code.
 pub(crate) const CODE: &str = "AB12CD3456";
 
 pub(crate) fn photo(qr_payload: Option<&str>) -> Source {
@@ -38,7 +37,7 @@ pub(crate) fn typed() -> Source {
     }
 }
 
-/// Writes a submission with a receipt that waits for an operator; `changed` adjusts it.
+/// Writes a submission whose receipt waits; `changed` adjusts it.
 pub(crate) async fn with_receipt(
     stack: &Stack,
     source: Source,
@@ -88,7 +87,7 @@ pub(crate) fn code() -> VerificationCode {
     CODE.parse().expect("a code")
 }
 
-/// The output of `submission show`, as JSON and as text with single spaces.
+/// `submission show` as JSON, and as text with single spaces.
 pub(crate) async fn shown(
     stack: &Stack,
     submission: &Submission,
@@ -178,7 +177,7 @@ async fn unsettled_are_listed_longest_waiting_first_with_assignee() {
     );
     assert_eq!(listed[2]["settling"]["lookup_failures"]["missing"], 1);
     let text = stack.fine(&list).await;
-    // Skips the columns of reference and id.
+    // Without the columns of reference and id.
     let rows: Vec<_> = text.lines().filter_map(|line| line.get(49..)).collect();
     assert_eq!(
         rows,
@@ -285,7 +284,6 @@ async fn a_photo_that_has_not_arrived_has_no_link() {
     );
 }
 
-/// The head and the body of a reply.
 async fn get(url: &str) -> (String, Vec<u8>) {
     let (host, path) = url
         .strip_prefix("http://")

@@ -1,4 +1,4 @@
-//! Reviewing as a screen does it: claims, answers, second looks and what stands beside a submission.
+//! Reviewing as a screen does: claims, answers, second looks, and facts beside a submission.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -38,7 +38,7 @@ use crate::review::{as_it_is, code, photo, typed, with_receipt};
 use crate::submission::{submission, waiting, write};
 use crate::support::{NOW, Stack, chai};
 
-/// A reviewer with a screen of their own, on tables of their own as in a process of their own.
+/// A reviewer's screen, with tables as in its own process.
 pub(crate) struct Screen {
     tables: Tables,
     claims: ReviewLocks,
@@ -88,7 +88,7 @@ impl Screen {
         self.write(&seen, verdict, at).await.expect("written")
     }
 
-    /// Writes the answer of a reviewer who saw this.
+    /// Writes an answer to what the reviewer saw.
     async fn write(
         &self,
         seen: &ClaimedSubmission,
@@ -109,7 +109,7 @@ impl Screen {
         write_answer(&self.tables, &chai(Environment::Live), &answer, at).await
     }
 
-    /// Decides all that it gets: accepts and rejects in turn.
+    /// Accepts and rejects in turn.
     async fn decide_all(&mut self) -> Vec<SubmissionId> {
         let mut decided = Vec::new();
         while let Some(id) = self.next_id(NOW).await {
@@ -129,7 +129,7 @@ impl Screen {
     }
 }
 
-/// The tables with the credentials and the name of a person, such as `asha`, or `asha/juma` for another name.
+/// Tables under a person's credentials and name, such as `asha`, or `asha/juma` for another name.
 fn tables_of(stack: &Stack, operator: &str) -> Tables {
     let (identity, name) = operator.split_once('/').unwrap_or((operator, operator));
     let variables = [("AWS_ACCESS_KEY_ID", identity), ("OPS_BY", name)];
@@ -141,7 +141,6 @@ fn tables_of(stack: &Stack, operator: &str) -> Tables {
     Tables::from_env(&env, &Aws::for_function(&env).expect("all variables")).expect("all variables")
 }
 
-/// A submission as it is now.
 async fn stored(tables: &Tables, id: SubmissionId) -> Submission {
     let submissions = tables.store.submissions();
     let found = submissions.get(&chai(Environment::Live), id).await;
@@ -255,7 +254,7 @@ async fn skipped_and_left_submissions_go_to_others_at_once() {
         .await
         .expect("it answers");
     assert_eq!(juma.next_id(now).await, Some(waiting[1]));
-    // The first has an answer that is still to come.
+    // The first has an answer still to come.
     asha.queue
         .leave(&asha.claims, &waiting[..1])
         .await
@@ -293,7 +292,7 @@ async fn a_claim_disturbs_neither_settling_nor_the_revision() {
     assert_eq!(asha.next_id(later(LOCK_LIFETIME)).await, None);
 }
 
-/// Puts a file where the photo of a submission's receipt belongs.
+/// Stores a file as the submission's photo.
 pub(crate) async fn upload(stack: &Stack, submission: &Submission, file: Vec<u8>) {
     let key = photos::object_key(&submission.scope, submission.receipt_id.expect("a receipt"));
     let s3 = aws(&stack.env).await.expect("all variables").s3();
@@ -330,7 +329,7 @@ async fn shown(stack: &Stack, submission: &Submission) -> ReviewItem {
         .expect("it answers")
 }
 
-/// A photo with an EXIF block that says where it was taken, and what is appended to it.
+/// A photo with a place in its EXIF block, and something appended.
 pub(crate) fn photo_with_gps() -> Vec<u8> {
     let plain = jpeg(
         &qr_photo(
@@ -509,7 +508,7 @@ async fn related_submissions_share_phone_receipt_file_or_basket() {
     assert_eq!([common(&stranger), common(&looked_at)], [None, None]);
 }
 
-/// A receipt that this person accepted, and that is picked for a second look.
+/// A receipt that this person accepted, picked for a second look.
 async fn picked(stack: &Stack, by: &str) -> Submission {
     let verified = json!({ "state": "accepted", "review_status": "verified", "message_key": "entered", "entries": 1, "instant_win": null });
     let status: SubmissionStatus = serde_json::from_value(verified).expect("a standing");
@@ -600,7 +599,7 @@ async fn an_answer_counts_only_for_what_the_reviewer_saw() {
     };
     let is_changed = tables.store.annotate(&before, &changed).await;
     assert!(is_changed.expect("it answers"));
-    // The answer was given to be compared, and would decide.
+    // Given for comparison, it would decide.
     let late = juma
         .write(&seen, Verdict::Reject(MessageKey::ReceiptNotFound), NOW)
         .await;

@@ -1,4 +1,4 @@
-//! The template's policies for operators: what each role may do, and what `ops` says to an operator who lacks a right.
+//! The template's policies for operators: each role's rights, and what `ops` says without a right.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
@@ -25,7 +25,7 @@ use crate::review::{CODE, as_it_is, photo, typed, with_receipt};
 use crate::submission::{submission, waiting, write};
 use crate::support::{CHAI, Ended, NOW, Stack, chai, run};
 
-/// A stack that is guarded by the roles, with a campaign, a key and codes.
+/// A guarded stack with a campaign, a key and codes.
 async fn guarded(used: &Record) -> Stack {
     let stack = Stack::start(Options {
         proxy: Some(front(used.clone())),
@@ -49,7 +49,7 @@ async fn run_as(stack: &Stack, role: &str, command: &[String]) -> Ended {
     run(&args, env_of(stack, role), &stack.clock).await
 }
 
-/// A submission that waits for an operator, with a code and the photo of a receipt.
+/// A waiting submission with a code and a photo.
 async fn left(stack: &Stack, serial: u64) -> String {
     let scope = chai(Environment::Live);
     let key = CodeKey::Minted(serial);
@@ -68,7 +68,7 @@ async fn left(stack: &Stack, serial: u64) -> String {
     left.submission_id.to_string()
 }
 
-/// Freezes a draw, and returns its name.
+/// Freezes; returns the draw's name.
 async fn frozen(stack: &Stack, turn: u64) -> String {
     entered(stack, "0711000001", 1).await;
     let name = format!("draw-{turn}");
@@ -78,9 +78,9 @@ async fn frozen(stack: &Stack, turn: u64) -> String {
     name
 }
 
-/// A blocked phone with an accepted entry and a rejected receipt, which can be erased.
+/// A blocked phone with an accepted entry and a rejected receipt.
 async fn erasable(stack: &Stack) -> String {
-    // Between the round of a draw and its run, no one is erased.
+    // No one is erased between a draw's round and its run.
     let draws = stack
         .json(&["draw", "list", "--campaign", "chai-bora-2026"])
         .await["draws"]
@@ -129,7 +129,7 @@ async fn erasable(stack: &Stack) -> String {
     phone.to_owned()
 }
 
-/// What test keys leave: a submission with a code, and its idempotency key.
+/// A test submission with a code and its idempotency key.
 async fn tested(stack: &Stack) {
     let (scope, key) = (chai(Environment::Test), CodeKey::Minted(0));
     let code_key = Some(key.in_scope(&scope));
@@ -141,7 +141,6 @@ async fn tested(stack: &Stack) {
     write(stack, &Submission { scope, ..accepted }, Some(&key)).await;
 }
 
-/// The submissions of test keys.
 async fn of_test_keys(stack: &Stack) -> usize {
     let list = [
         "submission",
@@ -160,9 +159,9 @@ async fn of_test_keys(stack: &Stack) -> usize {
 
 const CAMPAIGN: &str = "--campaign chai-bora-2026";
 
-/// The commands of a role that those before it may not run.
+/// A role's commands that those before it may not run.
 async fn commands(stack: &Stack, role: &str, turn: u64) -> Vec<Vec<String>> {
-    // Boxed, because each is large, and a test's thread has a small stack.
+    // Boxed: a test's thread has a small stack.
     let lines = match role {
         "viewer" => Box::pin(of_viewer(stack, turn)).await,
         "reviewer" => Box::pin(of_reviewer(stack, turn)).await,
@@ -283,7 +282,7 @@ async fn of_operator(stack: &Stack, turn: u64) -> Vec<String> {
         format!("code mint {scope} --count 2 --output {minted}"),
         format!("code import {scope} --allow-weak --batch old-{turn} {list}"),
         format!("code batches {scope}"),
-        // The book tells whether it is a code of the campaign, and its keys are encrypted.
+        // Only the book, with encrypted keys, tells the campaign's codes.
         format!("submission list {CAMPAIGN} --code CHAI20260000{turn}"),
         format!("code void {scope} --yes --batch old-{turn}"),
         format!(
@@ -299,14 +298,14 @@ async fn of_operator(stack: &Stack, turn: u64) -> Vec<String> {
             stack.arg(&format!("winners-{turn}.csv"))
         ),
         "person find --phone 0712345678".to_owned(),
-        // To tell a photo that is gone takes a right of admins; here there are none.
+        // Only admins can tell a missing photo; here are none.
         format!(
             "person export --phone 0711000002 --output {}",
             stack.arg("entrant.zip")
         ),
         format!("code batches {scope} --used"),
         format!("phone block {CAMPAIGN} --why sells 0712345678"),
-        // Nothing is counted here, and nothing was sent with test keys.
+        // Nothing to count or clear.
         format!("numbers verify {CAMPAIGN} --environment test --yes"),
         format!("phone list {scope}"),
         "phone find 0712345678".to_owned(),
@@ -331,7 +330,7 @@ async fn of_operator(stack: &Stack, turn: u64) -> Vec<String> {
 async fn of_admin(stack: &Stack) -> Vec<String> {
     let phone = erasable(stack).await;
     tested(stack).await;
-    // Numbers are counted anew once the campaign is paused and nothing changed for some minutes.
+    // A recount needs a paused campaign without changes for some minutes.
     stack.fine("campaign pause chai-bora-2026").await;
     stack.clock.advance(2 * QUIET);
     vec![
@@ -353,7 +352,7 @@ async fn each_role_runs_its_commands_and_none_of_a_higher_role() {
     let used = Record::default();
     let stack = guarded(&used).await;
     for (turn, role) in (0..).zip(ROLES) {
-        // The role before it first, so that what is refused can still be done.
+        // The lower role first, so that what it is refused remains.
         let below = usize::try_from(turn)
             .ok()
             .and_then(|turn| turn.checked_sub(1))
@@ -371,7 +370,7 @@ async fn each_role_runs_its_commands_and_none_of_a_higher_role() {
                     (ops_core::EXIT_FAILURE, ""),
                     "{below}: {command:?}"
                 );
-                // After the lines that tell how far a command is.
+                // After the lines of progress.
                 let error = refused.err.lines().last().unwrap_or_default();
                 let error: Value = serde_json::from_str(error).expect("JSON");
                 assert_eq!(
@@ -401,7 +400,7 @@ async fn each_role_runs_its_commands_and_none_of_a_higher_role() {
                 );
             }
         }
-        // Higher roles have what it has.
+        // Higher roles include it.
         for higher in ROLES.iter().skip_while(|known| **known != role) {
             let ended = run_as(&stack, higher, &["campaign".to_owned(), "list".to_owned()]).await;
             assert_eq!(ended.code, ops_core::EXIT_OK, "{higher}: {}", ended.err);
@@ -432,7 +431,7 @@ async fn each_role_runs_its_commands_and_none_of_a_higher_role() {
     assert_eq!(unused(&used), NOT_TRIED, "what no command needs");
 }
 
-/// Locks as the console does for a reviewer, who may touch no other limit; a viewer cannot lock.
+/// Locks like the console for a reviewer, who may touch no other limit; viewers cannot lock.
 async fn reviews(stack: &Stack) {
     let waiting = with_receipt(stack, typed(), as_it_is).await;
     let (scope, id) = (&waiting.scope, waiting.submission_id);
@@ -471,7 +470,7 @@ async fn reviews(stack: &Stack) {
     assert_eq!(refused(other), "AccessDeniedException");
 }
 
-/// Needed only for the second of two freezes at once, and to erase an entrant of a draw.
+/// For the second of two concurrent freezes, and for erasing an entrant of a draw.
 const NOT_TRIED: [&str; 1] = ["s3:DeleteObject object/draw-openings"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -549,7 +548,6 @@ async fn whoami_names_identity_stack_and_role() {
     assert!(said.contains("role               admin\n"), "{said}");
 }
 
-/// The code of the error that a call ended with.
 fn refused<T, E: ProvideErrorMetadata>(sent: Result<T, SdkError<E>>) -> String {
     sent.err()
         .and_then(|error| error.code().map(str::to_owned))
@@ -763,7 +761,7 @@ async fn a_reviewer_reviews_with_the_rights_of_that_role_alone() {
     );
     assert_eq!(send("answer", &reject).await.0, 204);
     assert_eq!(send("beat", "").await.0, 200);
-    // To revoke is a reviewer's right, and to reopen is not: each is done, or said to be not done.
+    // Reviewers may revoke, not reopen: each is done, or said to be not done.
     let reopen = format!("name={id}&why=mistake");
     let (status, text) = send("reopen", &reopen).await;
     assert!(

@@ -21,7 +21,7 @@ async fn keys(books: &CodeBooks, environment: Environment) -> String {
     keys.map(|key| format!("{:?}", key.expose())).collect()
 }
 
-/// The version of the secret that each book is encrypted under.
+/// Each book's version of the secret.
 async fn versions(stack: &Stack) -> Vec<String> {
     let client = Aws::for_function(&stack.env)
         .expect("credentials")
@@ -45,7 +45,7 @@ async fn versions(stack: &Stack) -> Vec<String> {
 #[tokio::test]
 async fn rotation_encrypts_every_book_and_keeps_its_keys() {
     let stack = Stack::with_chai().await;
-    // A warm function, which has fetched the secret and read the book.
+    // A warm function, which has secret and book.
     let warm = stack.tables().await.code_books;
     let before = keys(&warm, Environment::Live).await;
 
@@ -84,7 +84,7 @@ async fn rotation_that_was_cut_short_is_finished_first() {
         .rotate(&"n".repeat(64))
         .await
         .expect("it is replaced");
-    // Meanwhile, warm and new functions read books under both versions.
+    // Meanwhile, functions read books under both versions.
     tables
         .code_books
         .reencrypt(&chai(Environment::Live), &new)

@@ -11,14 +11,12 @@ use tokio::net::TcpSocket;
 
 use crate::support::run;
 
-/// The output of a command, with `--json`.
 async fn json(env: &Env, args: &str) -> Value {
     let ended = run(&format!("{args} --json"), env.clone(), &Clock::system()).await;
     assert_eq!(ended.code, ops_core::EXIT_OK, "{}", ended.err);
     serde_json::from_str(&ended.out).expect("one JSON document")
 }
 
-/// The strings of a field, in a list of objects.
 fn texts<'a>(list: &'a Value, field: &str) -> Vec<&'a str> {
     let objects = list.as_array().expect("a list").iter();
     objects
@@ -26,7 +24,7 @@ fn texts<'a>(list: &'a Value, field: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// Asserts that the campaign is archived, where it takes no entries.
+/// Asserts that the campaign is archived and takes no entries.
 async fn assert_archived(env: &Env) {
     let shown = json(env, "campaign show smoke-test").await;
     assert_eq!(
@@ -116,7 +114,7 @@ async fn what_is_not_as_it_should_be_is_named() {
             ended.err
         );
     }
-    // A port that is held and not listened on refuses connections.
+    // Held and not listened on, it refuses connections.
     let held = TcpSocket::new_v4().expect("a socket");
     held.bind(([127, 0, 0, 1], 0).into()).expect("a port");
     let address = held.local_addr().expect("an address").to_string();

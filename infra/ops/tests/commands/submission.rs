@@ -21,10 +21,9 @@ use service_tests::service::{DEPLOYMENT_SECRET, entrant_id};
 use crate::correction::by;
 use crate::support::{NOW, Stack, chai, line, run};
 
-/// The reason given with every decision.
 pub(crate) const WHY: [&str; 2] = ["--why", "Receipt seen"];
 
-/// A submission of 0712 345 678 in the live environment; an unsettled one waits for an operator.
+/// A live submission of 0712 345 678; an unsettled one waits for an operator.
 pub(crate) fn submission(
     id: SubmissionId,
     status: SubmissionStatus,
@@ -68,7 +67,7 @@ pub(crate) fn submission(
     }
 }
 
-/// Writes a submission as the service does.
+/// Writes like the service.
 pub(crate) async fn write(stack: &Stack, submission: &Submission, code: Option<&CodeKey>) {
     let key = format!("key-of-{}", submission.submission_id)
         .parse()
@@ -90,7 +89,7 @@ pub(crate) async fn write(stack: &Stack, submission: &Submission, code: Option<&
         .get(&submission.scope.campaign)
         .await
         .expect("it answers");
-    // All belong to one phone.
+    // All are one phone's.
     let limits = PhoneLimits::default();
     let campaign = Campaign {
         limits,
@@ -110,7 +109,7 @@ pub(crate) async fn write(stack: &Stack, submission: &Submission, code: Option<&
     assert!(matches!(written, WriteResult::Committed), "{written:?}");
 }
 
-/// The counts of the phone of all submissions.
+/// The counts of that phone.
 pub(crate) async fn entrant(stack: &Stack, submission: &Submission) -> Entrant {
     let Submission {
         scope,
@@ -127,7 +126,7 @@ pub(crate) async fn entrant(stack: &Stack, submission: &Submission) -> Entrant {
         .expect("it answers")
 }
 
-/// Standing of a submission that waits for a person.
+/// Waits for a person.
 pub(crate) fn waiting() -> SubmissionStatus {
     let waiting = json!({
         "state": "pending",
@@ -139,14 +138,14 @@ pub(crate) fn waiting() -> SubmissionStatus {
     serde_json::from_value(waiting).expect("a standing")
 }
 
-/// What a command comes to when a second person runs it too.
+/// A command's result once a second person runs it too.
 async fn confirmed(stack: &Stack, command: &[&str]) -> Value {
     let ended = by(stack, "juma", [command, &WHY].concat()).await;
     assert_eq!(ended.code, ops_core::EXIT_OK, "{}", ended.err);
     serde_json::from_str(&ended.out).expect("JSON")
 }
 
-/// A stack with one submission that waits for an operator and holds the first code of a batch.
+/// A submission that waits for an operator and holds a batch's first code.
 async fn with_one_waiting() -> (Stack, Submission) {
     let stack = Stack::with_chai().await;
     let mint = line("code mint --campaign chai-bora-2026 --environment live --count 2");
@@ -189,7 +188,7 @@ async fn every_submission_of_a_reference_is_shown() {
     let (stack, first) = with_one_waiting().await;
     let twin = Submission {
         scope: chai(Environment::Test),
-        // It is encrypted for the other scope.
+        // Encrypted for the other scope.
         phone: None,
         ..submission(
             first.submission_id,
@@ -288,7 +287,7 @@ async fn accepting_redeems_the_code_and_gives_entries_and_prize() {
         settled["reasons"],
         json!(["instant_win", "operator_decision"])
     );
-    // Minting takes a second of the test's clock.
+    // Minting takes a second of the clock.
     let decision = json!({
         "by": "asha",
         "identity": "arn:aws:iam::000000000000:user/local",

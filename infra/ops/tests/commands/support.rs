@@ -1,4 +1,4 @@
-//! A stack for each test, and commands run against it.
+//! A stack for each test, and its commands.
 
 use std::ffi::OsString;
 use std::io::BufRead;
@@ -19,7 +19,6 @@ use tempfile::TempDir;
 /// 2026-03-01T00:00:00Z.
 pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_772_323_200_000);
 
-/// A valid campaign file.
 pub(crate) const CHAI: &str = "\
 slug: chai-bora-2026
 name: Chai Bora Shinda
@@ -32,11 +31,11 @@ entries_per_submission: 2
 messages: { en: { entered: \"You are in!\" }, sw: {} }
 ";
 
-/// A local stack, and a temporary folder.
+/// With a temporary folder.
 pub(crate) struct Stack {
     pub(crate) env: Env,
     pub(crate) folder: TempDir,
-    /// That of the stack, and of who runs commands.
+    /// Of the stack and the commands.
     pub(crate) clock: Clock,
     local: local::stack::Stack,
 }
@@ -49,14 +48,14 @@ pub(crate) struct Ended {
 }
 
 impl Stack {
-    /// A stack without campaigns.
+    /// Without campaigns.
     pub(crate) async fn empty() -> Self {
         Self::start(Options::default()).await
     }
 
-    /// A stack without campaigns, with these options.
+    /// Without campaigns, with these options.
     pub(crate) async fn start(options: Options) -> Self {
-        // Without background functions, which would settle what a test settles by hand.
+        // Tests settle by hand.
         let deployment_secret = Some(DEPLOYMENT_SECRET.to_owned());
         let clock = Clock::manual(NOW);
         let options = Options {
@@ -79,14 +78,14 @@ impl Stack {
         }
     }
 
-    /// A stack with the campaign of [`CHAI`].
+    /// With the campaign of [`CHAI`].
     pub(crate) async fn with_chai() -> Self {
         let stack = Self::empty().await;
         stack.apply(CHAI).await;
         stack
     }
 
-    /// Applies the text of a campaign file, and returns what is said.
+    /// Applies a campaign file; returns the output.
     pub(crate) async fn apply(&self, text: impl AsRef<[u8]>) -> Ended {
         let file = self.file("chai.yaml", text);
         let ended = self.run(&["campaign", "apply", "--yes", &file]).await;
@@ -94,7 +93,7 @@ impl Stack {
         ended
     }
 
-    /// Writes a file into the folder and returns its path.
+    /// Writes a file into the folder; returns its path.
     pub(crate) fn file(&self, name: &str, text: impl AsRef<[u8]>) -> String {
         let path = self.path(name);
         std::fs::write(&path, text).expect("a disk");
@@ -105,7 +104,7 @@ impl Stack {
         self.folder.path().join(name)
     }
 
-    /// A path in the folder, as an argument.
+    /// A path in the folder as argument.
     pub(crate) fn arg(&self, name: &str) -> String {
         self.path(name).display().to_string()
     }
@@ -114,12 +113,12 @@ impl Stack {
         run(args, self.env.clone(), &self.clock).await
     }
 
-    /// Runs a command at a terminal, where this is typed.
+    /// Runs a command at a terminal with this typed.
     pub(crate) async fn answering(&self, args: &(impl CommandLine + ?Sized), typed: &str) -> Ended {
         run_typing(args, self.env.clone(), &self.clock, Some(typed)).await
     }
 
-    /// Runs a command that has to succeed, and returns its output.
+    /// Runs a command that must succeed.
     pub(crate) async fn fine(&self, args: &(impl CommandLine + ?Sized)) -> String {
         let words = args.words();
         let ended = self.run(&words).await;
@@ -127,13 +126,13 @@ impl Stack {
         ended.out
     }
 
-    /// Runs a command that has to succeed, with `--json`.
+    /// Runs a command with `--json` that must succeed.
     pub(crate) async fn json(&self, args: &(impl CommandLine + ?Sized)) -> Value {
         let out = self.fine(&with_json(args)).await;
         serde_json::from_str(&out).expect("one JSON document")
     }
 
-    /// Runs a command with `--json` that has to be refused, and returns the error.
+    /// Runs a command with `--json` that must fail; returns the error.
     pub(crate) async fn refused(&self, args: &(impl CommandLine + ?Sized)) -> Value {
         let words = with_json(args);
         let ended = self.run(&words).await;
@@ -147,7 +146,6 @@ impl Stack {
         document.get("error").expect("an error").clone()
     }
 
-    /// The content of the local stack's ready file.
     pub(crate) fn ready_file(&self) -> Value {
         serde_json::json!({ "base_url": self.local.base_url(), "env": self.local.env() })
     }
@@ -156,7 +154,7 @@ impl Stack {
         local::ready_file::write(Path::new(path), &self.local, &[]).expect("a disk");
     }
 
-    /// The tables, for what commands cannot do.
+    /// For what commands cannot do.
     pub(crate) async fn tables(&self) -> Tables {
         let aws = Aws::for_function(&self.env).expect("all variables");
         Tables::from_env(&self.env, &aws).expect("all variables")
@@ -171,7 +169,7 @@ pub(crate) fn chai(environment: Environment) -> Scope {
     }
 }
 
-/// The arguments of a command: a line as typed in a shell, or its words.
+/// A command's arguments: a shell line, or words.
 pub(crate) trait CommandLine {
     fn words(&self) -> Vec<String>;
 }
@@ -216,12 +214,12 @@ fn with_json(args: &(impl CommandLine + ?Sized)) -> Vec<String> {
     [args.words(), vec!["--json".to_owned()]].concat()
 }
 
-/// Runs a command with these variables, without a terminal.
+/// Runs a command without a terminal.
 pub(crate) async fn run(args: &(impl CommandLine + ?Sized), env: Env, clock: &Clock) -> Ended {
     run_typing(args, env, clock, None).await
 }
 
-/// Runs a command with these variables, at a terminal if something is typed there.
+/// Runs a command, at a terminal if `typed` is set.
 pub(crate) async fn run_typing(
     args: &(impl CommandLine + ?Sized),
     env: Env,
@@ -242,7 +240,7 @@ pub(crate) async fn run_typing(
         err_is_terminal: false,
         is_quiet: false,
     };
-    // Boxed, because its future is large, and tests run many.
+    // Boxed: its future is large.
     let code = Box::pin(ops_core::run(
         args,
         env,
@@ -259,7 +257,6 @@ pub(crate) async fn run_typing(
     }
 }
 
-/// The sorted names of files in a folder.
 pub(crate) fn files_in(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).expect("a folder");
     let mut names: Vec<_> = entries
@@ -275,7 +272,7 @@ pub(crate) fn files_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The arguments of a command as one types it; none of them has spaces.
+/// A command's words, without spaces in any.
 pub(crate) fn line(typed: &str) -> Vec<&str> {
     typed.split(' ').collect()
 }

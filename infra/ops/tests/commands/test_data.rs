@@ -17,7 +17,7 @@ async fn ops(service: &Service, args: &str) -> Ended {
     run(args, service.env.clone(), &service.clock).await
 }
 
-/// Keys of all records of an environment, from every table that entries are written to.
+/// Keys of an environment's records, from all tables of entries.
 async fn keys(campaign: &TestCampaign, environment: Environment) -> Vec<String> {
     let service = &campaign.service;
     let mut keys = Vec::new();
@@ -68,7 +68,7 @@ async fn photos(campaign: &TestCampaign) -> usize {
     listed.contents().len()
 }
 
-/// A campaign with entries in both environments, a photo, a blocked phone and an imported code.
+/// Entries in both environments, a photo, a blocked phone and an imported code.
 async fn used() -> TestCampaign {
     let service = Service::with_options(Options {
         background: false,

@@ -1,4 +1,4 @@
-//! Attributes that a newer build has added stay through every write of an operator.
+//! Attributes of a newer build stay through every write of an operator.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use common::aws::Aws;
@@ -12,7 +12,7 @@ use crate::correction::{by, minted};
 use crate::submission::{WHY, submission, waiting, write};
 use crate::support::{NOW, Stack, chai, line};
 
-/// Attributes of the record itself, within its map `standing`, and within the first of its past states.
+/// In the record, its map `standing`, and its first past state.
 const FOREIGN: [&str; 3] = ["future", "standing.future", "history[0].future"];
 
 fn record(stack: &Stack, id: SubmissionId) -> (aws_sdk_dynamodb::Client, AttributeValue) {
@@ -39,7 +39,7 @@ async fn add(stack: &Stack, id: SubmissionId, path: &str) {
         .expect("written");
 }
 
-/// The foreign attributes that a record has.
+/// Those that a record still has.
 async fn left(stack: &Stack, id: SubmissionId) -> Vec<String> {
     let (client, key) = record(stack, id);
     let get = client.get_item().table_name("submissions").key("id", key);
@@ -91,7 +91,7 @@ async fn foreign_attributes_stay_through_every_decision() {
     .into_iter()
     .enumerate()
     {
-        // Reopening takes another person than the one who accepted.
+        // Reopening takes another person than accepting.
         let person = if number == 0 { "juma" } else { "asha" };
         let ended = by(&stack, person, [command, &WHY].concat()).await;
         assert!(ended.code == 0, "{command:?}: {}", ended.err);

@@ -1,4 +1,4 @@
-//! Records that this build cannot read: of a later version, damaged, or changed by hand. They are named, and stop only what
+//! Records of a later version, damaged, or changed by hand. They are named, and stop only what
 //! would be wrong without them.
 
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -13,7 +13,7 @@ use crate::support::{Stack, chai, line};
 
 const CAMPAIGN: [&str; 4] = ["--campaign", "chai-bora-2026", "--environment", "live"];
 
-/// A stack with three accepted submissions of one phone.
+/// Three accepted submissions of one phone.
 async fn with_three() -> (Stack, [Submission; 3]) {
     let stack = Stack::with_chai().await;
     let three = [(); 3].map(|()| {
@@ -33,7 +33,6 @@ fn key_of(submission: &Submission) -> String {
     key(&chai(Environment::Live), submission.reference())
 }
 
-/// Sets an attribute of a submission's record.
 async fn set(stack: &Stack, submission: &Submission, name: &str, value: AttributeValue) {
     let client = Aws::for_function(&stack.env)
         .expect("all variables")
@@ -67,7 +66,7 @@ async fn get(stack: &Stack, submission: &Submission, name: &str) -> AttributeVal
     item[name].clone()
 }
 
-/// Makes two of three submissions unreadable, in two ways.
+/// Makes two of three unreadable, in two ways.
 async fn damage(stack: &Stack, [_, later, damaged]: &[Submission; 3]) {
     set(
         stack,
@@ -112,7 +111,7 @@ async fn an_export_and_an_erasure_name_all_unreadable_records() {
         );
         assert!(!message.contains("712345678"), "{message}");
     }
-    // Once they can be read, the export goes on.
+    // Once readable, the export goes on.
     let good = get(&stack, &three[0], "standing").await;
     for record in &three[1..] {
         set(&stack, record, "standing", good.clone()).await;

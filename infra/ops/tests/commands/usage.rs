@@ -1,4 +1,4 @@
-//! The command line itself: variables, help, usage errors.
+//! Variables, help and usage errors.
 
 use common::clock::Clock;
 use common::config::Env;

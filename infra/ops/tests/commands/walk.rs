@@ -1,4 +1,4 @@
-//! One walk through what an operator does in a campaign, from its file to its winners.
+//! An operator's walk through a campaign, from file to winners.
 
 use common::clock::Clock;
 use local::stack::Options;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::campaign_files::filled_in;
 use crate::support::run;
 
-/// A stack that counts when it is told to, and a folder.
+/// Counts when told, with a folder.
 struct Walk {
     service: Service,
     folder: TempDir,
@@ -24,7 +24,7 @@ impl Walk {
         self.folder.path().join(name).display().to_string()
     }
 
-    /// Runs a command that has to succeed, and returns what `--json` prints.
+    /// Runs a command that must succeed; returns its JSON.
     async fn ops(&self, args: &[&str]) -> Value {
         let ended = run(
             &[args, &["--json"]].concat(),

@@ -36,7 +36,7 @@ fn skipped(reason: SkipReason) -> ContactEvent {
     }
 }
 
-/// A step a minute after the last one.
+/// A step a minute later.
 fn next(contact: &Contact, event: ContactEvent) -> ContactStep {
     let last = contact.changed_at().expect("it was drawn");
     ContactStep {
@@ -45,7 +45,7 @@ fn next(contact: &Contact, event: ContactEvent) -> ContactStep {
     }
 }
 
-/// The contact after these events, such as `reached skip:declined`.
+/// The contact after events such as `reached skip:declined`.
 fn walk(events: &str) -> Result<Contact, StepRefused> {
     events
         .split_whitespace()
@@ -127,7 +127,7 @@ fn calls_are_a_minute_apart_by_the_clock_of_the_log() {
             at: Timestamp::from_millis(millis),
             ..step(call.clone())
         };
-        // A clock that is behind is no way round.
+        // A slow clock is no way round.
         for early in [-3_600_000, 0, 59_999] {
             assert_eq!(
                 called.after(at(early)),

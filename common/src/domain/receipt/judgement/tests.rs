@@ -5,7 +5,7 @@ use super::super::record::{FiscalItem, Quantity};
 use super::super::rules::Product;
 use super::*;
 
-/// A time after every record of these tests.
+/// After every record of these tests.
 const LATER: Timestamp = Timestamp::from_millis(4_000_000_000_000);
 
 #[test]
@@ -372,7 +372,7 @@ proptest! {
         zone in prop::sample::select(vec!["UTC", "Africa/Dar_es_Salaam", "Pacific/Auckland", "America/Lima"]),
         max_entries in 1u32..400,
     ) {
-        // A day in Tanzania begins three hours before the UTC day, whatever the campaign's time zone.
+        // Tanzania's day begins at 21:00 UTC, whatever the campaign's time zone.
         let at = |number: u32| Some(utc(day(2026, 2, 28), 21, 0)
             .after(Duration::from_secs(86_400 * u64::from(number - 1))));
         let campaign = Campaign {

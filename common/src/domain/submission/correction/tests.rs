@@ -214,7 +214,7 @@ fn an_erased_submission_keeps_no_operators_words() {
     );
 }
 
-/// What an operator or the service does next.
+/// The next act of an operator or the service.
 #[derive(Clone, Debug)]
 enum Act {
     Correct(Correction),
@@ -239,7 +239,7 @@ proptest! {
     ) {
         let receipt_id = has_receipt.then(|| ReceiptId::from_random([2; 16]));
         let mut submission = Submission { receipt_id, ..open() };
-        // What the tables would hold after every write: the places and entries of the phone.
+        // The phone's places and entries, as the tables would hold them.
         let (mut places, mut entries) = (1i64, 0i64);
         for (seconds, act) in (1..).zip(acts) {
             let before = submission.clone();

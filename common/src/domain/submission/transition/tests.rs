@@ -32,7 +32,7 @@ fn escalate() -> Transition {
     }
 }
 
-/// A submission during a step, with a prize and an earlier anomaly.
+/// During a step, with a prize and an earlier anomaly.
 fn submission() -> Submission {
     let settling = PendingSettlement {
         attempts_started: 1,

@@ -15,7 +15,6 @@ use serde_json::json;
 use super::{LIVE, book, codes_in, mint_args, normal, verifier};
 use crate::support::{Stack, chai};
 
-/// Creates a submission with a minted code, as the service does.
 async fn enter(stack: &Stack, serial: u64) {
     let key = CodeKey::Minted(serial);
     let submission = crate::submission::submission(

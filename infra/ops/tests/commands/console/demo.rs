@@ -1,4 +1,4 @@
-//! The demo of the local stack: what a visitor sees of the console at first sight is what the service makes.
+//! A visitor's first sight of the console is what the service makes.
 
 use common::clock::Clock;
 use common::domain::message::MessageKey;

@@ -43,7 +43,7 @@ async fn a_draw_is_shown_with_what_comes_next() {
     let next = "Next: the round comes at 2026-03-01 03:15:00 Africa/Dar_es_Salaam; after it, `ops draw run --campaign \
                 chai-bora-2026 --draw week-03` draws the winners.";
     assert!(draw.contains(next), "{draw}");
-    // The console ends meanwhile, because nobody uses it while the command waits for the round.
+    // Nobody uses the console while the command waits for the round, so it ends.
     stack.fine(&[&["draw", "run"], &DRAW[..]].concat()).await;
     let console = Served::start(&stack).await;
     let operator = console.sign_in().await;

@@ -13,14 +13,14 @@ use tokio::task::spawn_blocking;
 use super::Served;
 use crate::support::Stack;
 
-/// Keeps its arguments, and then a copy of the page that the last one names, with its mode.
+/// Keeps its arguments, and a copy of the last one's page with its mode.
 const OPENER: &str = "#!/bin/sh
 printf '%s\\n' \"$@\" > \"$KEPT/arguments\"
 cp -p \"$1\" \"$KEPT/page\"
 mv \"$KEPT/page\" \"$KEPT/page.html\"
 ";
 
-/// Starts `ops console` with an opener that is no browser. `runtime` is `XDG_RUNTIME_DIR`.
+/// Starts `ops console` with this opener. `runtime` is `XDG_RUNTIME_DIR`.
 fn start(stack: &Stack, runtime: &Path) -> Child {
     let ready = stack.file("ready.json", stack.ready_file().to_string());
     for name in ["xdg-open", "open"] {
@@ -44,7 +44,7 @@ fn start(stack: &Stack, runtime: &Path) -> Child {
         .expect("it starts")
 }
 
-/// The link that a console prints first, and what comes later.
+/// The first printed link, and the rest.
 async fn printed_link(child: &mut Child) -> (String, BufReader<ChildStdout>) {
     let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
     let read = spawn_blocking(move || {
@@ -69,7 +69,7 @@ async fn present(link: &str) -> u16 {
     request.raw(token.to_owned()).send().await.status.as_u16()
 }
 
-/// Waits until a file is there, and reads it.
+/// Waits for a file, and reads it.
 async fn appeared(path: &Path) -> String {
     let read = async {
         loop {

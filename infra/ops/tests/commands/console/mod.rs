@@ -1,4 +1,4 @@
-//! The operator's console over HTTP.
+//! The console over HTTP.
 
 mod demo;
 mod draws;
@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 use crate::reviewing::with_photo_reader;
 use crate::support::Stack;
 
-/// A console that serves a stack's operator.
+/// A console of a stack's operator.
 pub(crate) struct Served {
     /// `127.0.0.1:PORT`.
     pub(crate) authority: String,
@@ -31,11 +31,11 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) async fn start(stack: &Stack) -> Self {
-        // The program of a test cannot copy photos in a process of its own.
+        // A test program cannot copy photos in its own child.
         Self::start_with(stack, with_photo_reader(stack)).await
     }
 
-    /// A console with the credentials in these variables.
+    /// With the credentials in these variables.
     pub(crate) async fn start_with(stack: &Stack, env: Env) -> Self {
         let clock = stack.clock.clone();
         let order = ConsoleSettings {
@@ -69,13 +69,13 @@ impl Served {
         request_to_storage(method, format!("http://{}{path}", self.authority))
     }
 
-    /// A request that the console's own page makes.
+    /// A request of the console's own page.
     pub(crate) fn ask_from_page(&self, method: &str, path: &str) -> RequestBuilder {
         self.ask(method, path)
             .header("sec-fetch-site", "same-origin")
     }
 
-    /// Trades the token; the cookie is as a browser sends it back.
+    /// Trades the token for the cookie.
     pub(crate) async fn sign_in(&self) -> SignedIn<'_> {
         let reply = self
             .ask_from_page("POST", "/session")
@@ -96,13 +96,11 @@ impl Served {
         running.await.expect("it ends")
     }
 
-    /// Waits until it ends.
     pub(crate) async fn ended(self) -> Ended {
         self.running.await.expect("it ends")
     }
 }
 
-/// The operator's browser.
 pub(crate) struct SignedIn<'a> {
     pub(crate) console: &'a Served,
     pub(crate) cookie: String,
@@ -115,14 +113,13 @@ impl SignedIn<'_> {
             .header("cookie", &self.cookie)
     }
 
-    /// A page that has to be there.
+    /// A page that must exist.
     pub(crate) async fn page(&self, path: &str) -> String {
         let reply = self.ask("GET", path).send().await;
         assert_eq!(reply.status, 200, "{path}: {}", reply.text);
         reply.text
     }
 
-    /// Sends a form.
     pub(crate) async fn post(&self, path: &str, fields: &str) -> Reply {
         let form = "application/x-www-form-urlencoded";
         self.ask("POST", path)

@@ -82,7 +82,7 @@ async fn the_overview_shows_the_numbers_that_are_counted() {
         );
     }
     for text in [
-        // The plots, and the table beneath: one of two submissions is accepted, with two entries.
+        // Plots and table: one of two submissions is accepted, with two entries.
         "<figcaption>Entries by day</figcaption>",
         "2026-03-01: 2</title>",
         "<td>2026-03-02</td><td>1</td><td>2</td>",
@@ -96,7 +96,7 @@ async fn the_overview_shows_the_numbers_that_are_counted() {
     }
 }
 
-/// A stack with a campaign and another one like it, `soda-2026`.
+/// A campaign, and one like it, `soda-2026`.
 async fn with_two(campaign: &str) -> Stack {
     let stack = Stack::empty().await;
     for (name, file) in [
@@ -109,7 +109,7 @@ async fn with_two(campaign: &str) -> Stack {
     stack
 }
 
-/// Writes a live submission of a campaign with this next step.
+/// Writes a live submission with this next step.
 async fn pending(stack: &Stack, campaign: &str, settling: PendingSettlement) {
     let scope = Scope {
         campaign: campaign.parse().expect("a slug"),
@@ -138,7 +138,7 @@ async fn overview_tells_how_many_receipts_wait_and_until_when() {
     let operator = console.sign_in().await;
     let due = PendingSettlement::due_at(NOW, None);
     let later = due.retry_at(NOW.after(Duration::from_hours(1)));
-    // An operator's, one that is tried again later, and one of a partner are not looked up now.
+    // An operator's, a later one and a partner's are not looked up now.
     for other in [due.escalate(NOW), later, asked_again()] {
         pending(&stack, "chai-bora-2026", other).await;
     }
@@ -161,7 +161,7 @@ async fn overview_tells_how_many_receipts_wait_and_until_when() {
     assert!(page.contains(told), "{page}");
 }
 
-/// A step of a partner that is due.
+/// A partner's due step.
 fn asked_again() -> PendingSettlement {
     PendingSettlement::asking(NOW).retry_at(NOW)
 }
@@ -169,7 +169,7 @@ fn asked_again() -> PendingSettlement {
 #[tokio::test]
 async fn overview_tells_how_many_wait_for_partners_and_until_when() {
     let stack = with_two(&with_partner()).await;
-    // One is being asked about.
+    // Being asked about.
     pending(&stack, "chai-bora-2026", PendingSettlement::asking(NOW)).await;
     let deployed = [(PARTNER_CONCURRENCY.to_owned(), "25".to_owned())]
         .into_iter()

@@ -18,7 +18,6 @@ use crate::support::{Stack, chai};
 const CODES: &str = "/campaigns/chai-bora-2026/live/codes";
 const SCRIPT: &str = "<script>alert(1)</script>";
 
-/// The last row of the audit log.
 async fn last_row(stack: &Stack) -> Value {
     let rows = stack.json(&["audit", "list"]).await;
     rows["rows"]
@@ -52,7 +51,7 @@ async fn mint(stack: &Stack, count: &str) -> Vec<String> {
     file.lines().skip(1).map(str::to_owned).collect()
 }
 
-/// An accepted submission with the first code, in the words of an attacker of the operator's browser.
+/// An accepted submission, in the words of an attacker of the browser.
 async fn accepted(stack: &Stack) -> Submission {
     let key = CodeKey::Minted(0);
     let accepted = Submission {
@@ -69,7 +68,7 @@ async fn accepted(stack: &Stack) -> Submission {
     accepted
 }
 
-/// Searches, follows the way to the only result, and returns the page.
+/// Searches, and returns the only result's page.
 async fn search(operator: &SignedIn<'_>, path: &str, fields: &str) -> String {
     let reply = operator.post(path, fields).await;
     match reply.headers.get("location") {
@@ -81,7 +80,7 @@ async fn search(operator: &SignedIn<'_>, path: &str, fields: &str) -> String {
     }
 }
 
-/// A reply that is no text, with its headers. The thread is another one, since the console answers on this one.
+/// A reply that is no text, with headers. The console answers on this thread, so another one asks.
 async fn download(operator: &SignedIn<'_>, path: &str, fields: &str) -> String {
     let SignedIn { console, cookie } = operator;
     let authority = console.authority.clone();
@@ -381,7 +380,7 @@ async fn a_person_is_found_handed_over_and_erased() {
         "HTTP/1.1 200",
         "content-type: application/zip",
         "content-disposition: attachment; filename=\"person.zip\"",
-        // The ZIP file is not compressed.
+        // The ZIP is not compressed.
         "person.json",
         &submission.reference().to_string(),
     ] {

@@ -19,14 +19,14 @@ use crate::support::{NOW, Stack};
 
 const REVIEW: &str = "/campaigns/chai-bora-2026/live/review";
 
-/// Opens a screen, and returns its name.
+/// Opens a screen; returns its name.
 async fn screen(operator: &SignedIn<'_>) -> String {
     let page = operator.page(REVIEW).await;
     let (_, rest) = page.split_once("data-screen=\"").expect("a screen");
     rest.split('"').next().expect("a name").to_owned()
 }
 
-/// Signs in and opens a screen that shows the first submission.
+/// Signs in, and opens a screen with the first submission.
 async fn screen_with_first(console: &Served) -> (SignedIn<'_>, String) {
     let operator = console.sign_in().await;
     let screen = screen(&operator).await;
@@ -34,7 +34,7 @@ async fn screen_with_first(console: &Served) -> (SignedIn<'_>, String) {
     (operator, screen)
 }
 
-/// Sends a form of the screen, and returns status and body.
+/// Sends a screen's form; returns status and body.
 async fn send(operator: &SignedIn<'_>, screen: &str, path: &str, fields: &str) -> (u16, String) {
     let reply = operator
         .post(
@@ -45,7 +45,7 @@ async fn send(operator: &SignedIn<'_>, screen: &str, path: &str, fields: &str) -
     (reply.status.as_u16(), reply.text)
 }
 
-/// The form of an answer about a submission as it was made.
+/// An answer about the submission as made.
 fn answer_to(submission: &Submission, verdict: &str) -> String {
     let Submission {
         submission_id,
@@ -106,7 +106,7 @@ async fn answer_of_a_closing_page_is_written() {
     let (one, other) = (Served::start(&stack).await, Served::start(&stack).await);
     let (asha, of_asha) = screen_with_first(&one).await;
     send(&asha, &of_asha, "next", "").await;
-    // What a page sends while it closes arrives in any order.
+    // A closing page sends in any order.
     let leave = format!("answered={}", answered.submission_id);
     assert_eq!(send(&asha, &of_asha, "leave", &leave).await.0, 204);
     let (juma, of_juma) = screen_with_first(&other).await;

@@ -1,4 +1,4 @@
-//! Attacks on the console's port, each of which fails.
+//! Attacks on the console's port; each fails.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
@@ -26,7 +26,7 @@ async fn only_this_machine_reaches_it() {
     let (stack, console) = served().await;
     let (address, port) = console.authority.split_once(':').expect("a port");
     assert_eq!(address, "127.0.0.1");
-    // Another address of this machine is free on the same port: the console has not bound all of them.
+    // The port is free on other addresses: the console is bound to one.
     let port: u16 = port.parse().expect("a number");
     assert!(TcpListener::bind((Ipv4Addr::new(127, 0, 0, 2), port)).is_ok());
     drop(stack);
@@ -111,7 +111,7 @@ async fn a_write_of_another_page_is_refused() {
     assert_eq!(twice.send().await.status, 403);
     assert!(!is_paused(&stack).await);
 
-    // A browser that knows only the older header.
+    // A browser with the older header only.
     assert_eq!(ask().header("origin", &own).send().await.status, 303);
     assert!(is_paused(&stack).await);
 }
@@ -250,7 +250,7 @@ async fn it_ends_after_fifteen_minutes_without_use() {
     console.clock.advance(IDLE_LIMIT - a_moment);
     operator.page("/").await;
     console.clock.advance(IDLE_LIMIT - a_moment);
-    // A caller without a cookie does not use it.
+    // A caller without cookie.
     console.ask("GET", "/").send().await;
     console.ask("GET", "/style.css").send().await;
     operator.page("/").await;

@@ -1,4 +1,4 @@
-//! Accepting by hand what gives an instant prize, by the command line and in the review queue.
+//! Accepting an instant prize by hand, by command and in the review queue.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::support::{Ended, NOW, Stack, line};
 
 const PRIZE: &str = "A kettle";
 
-/// Writes a submission with a receipt whose code has a prize.
+/// Writes a submission with a receipt and a prize's code.
 pub(crate) async fn at_stake(stack: &Stack) -> Submission {
     let with_prize = |submission| Submission {
         settling: Some(PendingSettlement::due_at(NOW, Some(PRIZE.to_owned())).escalate(NOW)),
@@ -235,7 +235,7 @@ async fn more_entries_than_the_service_gives_need_two_people() {
         }
     };
     let max = ReceiptRules::DEFAULT_MAX_ENTRIES;
-    // The campaign gives 2 entries for a submission; a till that counted too many does not raise the maximum.
+    // A submission has 2 entries; a till's higher count does not raise that.
     for (waiting, alone) in [
         (with_receipt(&stack, photo(None), as_it_is).await, 2),
         (with_receipt(&stack, photo(None), counted(5)).await, 5),

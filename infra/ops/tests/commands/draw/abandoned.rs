@@ -1,4 +1,4 @@
-//! Draws that are given up: by two people, for good, and for all to see.
+//! Abandoned draws: by two people, for good, in public.
 
 use super::erasure::{PHONE, erase};
 use super::*;

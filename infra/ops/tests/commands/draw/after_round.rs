@@ -1,4 +1,4 @@
-//! Records and openings that were changed without `ops` once the winners could be computed.
+//! Records and openings changed without `ops` once winners can be computed.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use common::domain::draw::contact::{Contact, ContactEvent, ContactStep, SkipReason};
@@ -7,7 +7,7 @@ use super::*;
 
 const SKIP: &str = "draw skip --draw week-03 --winner 1 --reason excluded --inspector Neema --yes";
 
-/// Overwrites the openings with what is made of each line.
+/// Overwrites the openings line by line.
 async fn change_openings(stack: &Stack, draw: &Value, changed: impl Fn(&str) -> Option<String>) {
     let text = erasure::openings(stack, draw).await;
     let kept: String = text
@@ -19,7 +19,7 @@ async fn change_openings(stack: &Stack, draw: &Value, changed: impl Fn(&str) -> 
     stored::openings(stack).put(&key, kept).await;
 }
 
-/// A drawn draw of two entrants and one prize; its record, and the reference that is second.
+/// A drawn draw of two entrants and one prize; its record, and the second reference.
 async fn drawn_with_alternate() -> (Stack, Value, String) {
     let stack = Stack::with_chai().await;
     let entries = [
@@ -33,12 +33,12 @@ async fn drawn_with_alternate() -> (Stack, Value, String) {
     (stack, drawn, second.expect("the other one"))
 }
 
-/// The line without one that names the reference.
+/// Removes the reference's line.
 fn without<'a>(reference: &'a str) -> impl Fn(&str) -> Option<String> + 'a {
     move |line| (!line.contains(reference)).then(|| line.to_owned())
 }
 
-/// Moves the round of the only draw in its record.
+/// Moves the only draw's round.
 async fn move_round(stack: &Stack, round_at: i64) {
     let records = stored::records(stack, "draws").await.into_iter();
     let mut draws = records.filter(|record| record.contains_key("round_at"));

@@ -1,4 +1,4 @@
-//! Entries that are in a draw: who can take one out, and when.
+//! Entries in a draw: who can remove one, and when.
 
 use super::erasure::{PHONE, erase};
 use super::races::{uploads_openings, with_two};
@@ -14,7 +14,7 @@ async fn state(stack: &Stack, reference: &str) -> Value {
     stack.json(&["submission", "show", reference]).await["submissions"][0]["state"].clone()
 }
 
-/// Revokes an entry, which one person can do alone.
+/// Revokes an entry alone.
 async fn revoked_by_one(stack: &Stack, reference: &str) {
     stack.fine(&revoke(reference)).await;
     assert_eq!(state(stack, reference).await, "rejected");
@@ -26,7 +26,7 @@ async fn winner_is_not_taken_out_before_the_run() {
     let person = entered(&stack, PHONE, 1).await.reference().to_string();
     frozen(&stack, "week-03", PRIZE).await;
     stack.clock.advance(NOTICE);
-    // From here on, who has the openings can compute that this is the winner.
+    // From here on, the openings tell that this is the winner.
     for operator in ["asha", "juma"] {
         let ended = by(&stack, operator, revoke(&person)).await;
         assert!(
@@ -53,7 +53,7 @@ async fn frozen_entry_is_revoked_by_two_until_the_draw_is_finished() {
         .to_string();
     revoked_by_one(&stack, &early).await;
     let others = [
-        // Its row has two more entries, so that it can win.
+        // Two more entries, so that it can win.
         entered(&stack, "0711000003", 1).await,
         entered(&stack, "0711000006", 1).await,
     ];
@@ -111,7 +111,7 @@ async fn entry_that_a_freeze_is_reading_takes_two() {
     );
 }
 
-/// The operator looks before the freeze begins, and writes after it has read the entry.
+/// The operator looks before the freeze, and writes after the freeze has read the entry.
 #[tokio::test]
 async fn revocation_that_a_freeze_overtook_is_refused() {
     let (hold, stack, person) = with_two().await;
@@ -130,7 +130,7 @@ async fn revocation_that_a_freeze_overtook_is_refused() {
         (&json!("submission_moved"), json!("accepted"))
     );
     assert_eq!(draw["header"]["rows"], 2);
-    // A second draw changes nothing in that: one person asks, and another confirms.
+    // A second draw changes nothing: one person asks, another confirms.
     revoked_by_two(&stack, &reference).await;
 }
 

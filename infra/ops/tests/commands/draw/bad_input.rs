@@ -1,4 +1,4 @@
-//! What is refused, and periods at the edge of what can be drawn.
+//! Refusals, and periods at the edge.
 
 use common::domain::submission::SubmissionStatus;
 use common::domain::timestamp::Timestamp;
@@ -8,7 +8,7 @@ use super::races::assert_released;
 use super::*;
 use crate::draw_walk::revoked_by_two;
 
-/// Freezes with these options and the usual others, and returns the error's code.
+/// Freezes with these options; returns the error's code.
 async fn refused(stack: &Stack, options: &str) -> String {
     let output = stack.arg("refused");
     let mut command = format!("draw freeze --draw refused --output {output} --yes {options}");
@@ -177,7 +177,7 @@ async fn entries_of_another_row_do_not_keep_a_winner() {
     for fraud in frauds {
         revoked_by_two(&stack, &fraud.reference().to_string()).await;
     }
-    // Entries that came after the draw, and those of others, are not at stake.
+    // Later entries, and others', are not at stake.
     for phone in ["0711000001", "0711000002"] {
         let later = NOW.after(Duration::from_secs(3_600));
         let other = submitted(&stack, phone, SubmissionStatus::accepted(1, None), later)
@@ -299,7 +299,7 @@ async fn late_and_rejected_submissions_are_left_out() {
     );
 }
 
-/// While the table is read, entries of the next period arrive.
+/// Entries of the next period arrive during the read.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn entries_that_come_in_meanwhile_are_not_in_the_draw() {
     let stack = with_entries().await;

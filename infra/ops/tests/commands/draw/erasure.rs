@@ -1,4 +1,4 @@
-//! Persons who are erased before and after a draw.
+//! Persons erased before and after a draw.
 
 use common::domain::campaign::PersonalData;
 use common::domain::draw::contact::{ContactEvent, ContactStep};
@@ -30,7 +30,7 @@ pub(super) fn erase() -> Vec<&'static str> {
     ]
 }
 
-/// Records this for the only winner of a draw.
+/// Records an event of the only winner.
 async fn step(stack: &Stack, event: ContactEvent) {
     let (tables, scope) = (stack.tables().await, chai(Environment::Live));
     let found = tables
@@ -324,8 +324,7 @@ async fn interrupted_erasure_finds_the_winner_again() {
     let winner = entered(&stack, PHONE, 1).await;
     let draw = frozen(&stack, "week-03", PRIZE).await;
     stack.fine(&run("week-03", &[])).await;
-    // The first erasure looked for winners before the draw was run, and ended when it had changed
-    // the submission.
+    // The first erasure looked for winners before the run, and ended after changing the submission.
     let (tables, scope) = (stack.tables().await, chai(Environment::Live));
     let tombstone = EntrantId::tombstone([7; 16]);
     let noted = tables
@@ -347,7 +346,7 @@ async fn interrupted_erasure_finds_the_winner_again() {
     );
 }
 
-/// An erasure that dies at any of its calls is finished by running it again.
+/// An erasure dies at each of its calls; running it again finishes it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn erasure_of_a_winner_is_finished_wherever_it_was_cut() {
     /// Every call would take minutes.

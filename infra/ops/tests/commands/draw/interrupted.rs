@@ -1,10 +1,10 @@
-//! Several freezes, two operators at once, and interrupted commands: never two commitments.
+//! Several freezes, two operators, interrupted commands: never two commitments.
 
 use common::domain::draw::Draw;
 
 use super::*;
 
-/// Takes back that a draw is published, as if the freeze had ended after it was recorded.
+/// Unpublishes a draw, as if the freeze had ended after recording it.
 async fn interrupt(stack: &Stack, draw: &Value) {
     stored::remove_from_draw(stack, "published_at").await;
     for file in ["header.json", "commitment.txt"] {
@@ -134,7 +134,7 @@ async fn interrupted_freeze_is_finished_by_running_it_again() {
     fs::remove_dir_all(&folder).expect("a disk");
     let early = stack.refused(&run("week-03", &[])).await;
     assert_eq!(early["code"], "draw_unpublished");
-    // What enters meanwhile changes nothing.
+    // Later entries change nothing.
     entered(&stack, "0711000004", 100).await;
     let again = frozen(&stack, "week-03", PRIZE).await;
     assert_eq!(
@@ -165,7 +165,7 @@ async fn interrupted_freeze_is_not_finished_with_other_arguments() {
             .is_some_and(|message| message.contains("1 x Kettle")),
         "{other}"
     );
-    // The folder of another draw is not taken for this one's.
+    // Not taken for this draw's folder.
     fs::create_dir(stack.path("week-03")).expect("a disk");
     stack.file("week-03/entries.csv", "of another draw");
     let taken = stack

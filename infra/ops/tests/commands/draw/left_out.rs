@@ -1,4 +1,4 @@
-//! Entries that a freeze leaves out, figures that it names, and records that stop it.
+//! Entries that a freeze leaves out, its figures, and records that stop it.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 
@@ -94,7 +94,7 @@ async fn unreadable_records_are_all_named() {
     ] {
         let mut record = stored::record(&stack, &submission).await;
         record.insert(attribute.to_owned(), value);
-        // As a later version could have it.
+        // As in a later version.
         if attribute == "record_version" {
             record.remove("standing");
         }

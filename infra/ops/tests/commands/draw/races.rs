@@ -1,4 +1,4 @@
-//! Erasures at the same time as a freeze or a run, and freezes that are stopped.
+//! Erasures during a freeze or run, and stopped freezes.
 
 use common::clock::Clock;
 use common::domain::draw::FreezeLock;
@@ -9,7 +9,7 @@ use super::erasure::{PHONE, erase, openings};
 use super::*;
 use crate::support::run as run_with;
 
-/// A stack whose calls can be held, with the entry of a person and that of another.
+/// A stack with holdable calls, and entries of two persons.
 pub(super) async fn with_two() -> (Interceptor, Stack, Submission) {
     let hold = Interceptor::default();
     let stack = Stack::start(Options {
@@ -173,7 +173,7 @@ async fn ctrl_c_during_a_freeze_leaves_no_file_and_no_openings() {
     let (hold, stack, _) = with_two().await;
     hold.select(uploads_openings);
     let ready = stack.file("ready.json", stack.ready_file().to_string());
-    // The program has the system's clock.
+    // The program uses the system's clock.
     let (at, output) = (
         Clock::system().now().after(NOTICE).to_string(),
         stack.arg("week-03"),
@@ -204,7 +204,7 @@ async fn ctrl_c_during_a_freeze_leaves_no_file_and_no_openings() {
     assert_released(&stack).await;
 }
 
-/// Checks that no freeze is left that an erasure would have to wait for.
+/// No freeze is left for an erasure to wait for.
 pub(super) async fn assert_released(stack: &Stack) {
     let (tables, scope) = (stack.tables().await, chai(Environment::Live));
     let lock = tables.draws.freeze_lock(&scope).await.expect("it answers");

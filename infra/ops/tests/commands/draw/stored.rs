@@ -1,4 +1,4 @@
-//! Files and records of a stack, read and changed without `ops`.
+//! A stack's files and records, read and changed without `ops`.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,6 @@ use crate::support::Stack;
 
 pub(super) type Record = HashMap<String, AttributeValue>;
 
-/// A bucket of draws.
 pub(super) struct Bucket {
     aws: Aws,
     name: String,
@@ -53,7 +52,7 @@ impl Bucket {
         String::from_utf8(bytes).expect("text")
     }
 
-    /// Writes over what is there.
+    /// Overwrites.
     pub(super) async fn put(&self, key: &str, text: impl Into<String>) {
         let body = text.into().into_bytes().into();
         let put = self
@@ -88,7 +87,6 @@ pub(super) async fn put(stack: &Stack, table: &str, record: Record) {
     put.expect("it is written");
 }
 
-/// The record of a submission.
 pub(super) async fn record(stack: &Stack, submission: &Submission) -> Record {
     let id = AttributeValue::S(submission.submission_id.to_string());
     let mut records = records(stack, "submissions").await.into_iter();
@@ -105,7 +103,7 @@ fn key_in_draws(record: &str) -> Record {
     key.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
-/// Takes an attribute from a record of draws.
+/// Removes an attribute from a draw's record.
 pub(super) async fn remove_from_draw(stack: &Stack, attribute: &str) {
     let update = dynamodb(stack).update_item().table_name("draws");
     let update = update.set_key(Some(key_in_draws("draw#week-03")));
@@ -113,7 +111,7 @@ pub(super) async fn remove_from_draw(stack: &Stack, attribute: &str) {
     update.send().await.expect("it answers");
 }
 
-/// Deletes the contact with a place of the first prize.
+/// Deletes the contact of a place of the first prize.
 pub(super) async fn delete_contact(stack: &Stack, place: u64) {
     let key = key_in_draws(&format!("contact#week-03#{:010}#{place:020}", 0));
     let delete = dynamodb(stack).delete_item().table_name("draws");

@@ -1,5 +1,4 @@
-//! Records of submissions that were changed after the freeze, so that another person would be
-//! called.
+//! Submissions changed after the freeze, so that another person would be called.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 
@@ -7,7 +6,7 @@ use super::erasure::PHONE;
 use super::stored::{Record, put, record};
 use super::*;
 
-/// A record with these attributes of another one.
+/// A record with another's attributes.
 fn with(record: &Record, other: &Record, names: &[&str]) -> Record {
     let mut changed = record.clone();
     changed.extend(
@@ -23,7 +22,7 @@ async fn winner_is_who_was_frozen_or_nobody() {
     let stack = Stack::with_chai().await;
     let winner = entered(&stack, "0711000001", 1).await;
     frozen(&stack, "week-03", PRIZE).await;
-    // Accepted in the period as well, but not in the draw.
+    // Accepted in the period, but not in the draw.
     let friend = record(&stack, &entered(&stack, PHONE, 1).await).await;
     let own = record(&stack, &winner).await;
     let earlier = AttributeValue::N((ENTERED.as_millis() - 30 * 24 * 60 * 60 * 1000).to_string());

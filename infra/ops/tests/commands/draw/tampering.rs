@@ -1,4 +1,4 @@
-//! Rounds that are not the draw's, and evidence that was changed.
+//! Rounds of other draws, and changed evidence.
 
 use std::num::{NonZeroU32, NonZeroU64};
 
@@ -8,7 +8,7 @@ use draw::beacon::SimulatedChain;
 use super::*;
 use crate::support::{Ended, run as run_with};
 
-/// Runs with a relay that does not answer, and little patience.
+/// Runs with a silent relay and little patience.
 async fn without_relay(stack: &Stack, more: &[&str]) -> Ended {
     let env = [
         ("RETRY_SPEEDUP", "1000"),
@@ -97,7 +97,7 @@ async fn draw_waits_for_its_own_chain_alone() {
     let env = stack.env.clone().overridden_by(without);
     let ended = run_with(&run("week-03", &["--json"]), env.clone(), &stack.clock).await;
     assert!(ended.err.contains("\"chain_unknown\""), "{}", ended.err);
-    // Without the variable, draws wait for drand's quicknet.
+    // Without the variable, draws use drand's quicknet.
     let command = freeze(&stack, "public", PRIZE);
     let ended = run_with(&args(&command), env, &stack.clock).await;
     assert!(
@@ -159,7 +159,7 @@ async fn draw_on_quicknet_has_its_whole_notice() {
 #[tokio::test]
 async fn evidence_that_was_changed_is_not_drawn_from() {
     let stack = with_entries().await;
-    // Changed before the round: what is written after it is late anyway.
+    // Changed before the round: later writes are late anyway.
     for (name, file) in [("list", "entries.csv"), ("result", "result.json")] {
         let draw = frozen(&stack, name, PRIZE).await;
         stored::evidence(&stack).put(&key(&draw, file), "{}").await;
@@ -178,7 +178,7 @@ async fn evidence_that_was_changed_is_not_drawn_from() {
 async fn quicknet_cannot_be_configured_otherwise() {
     let stack = with_entries().await;
     let quicknet = draw::beacon::Chain::quicknet();
-    // A genesis that makes a round of 2023 come in a quarter of an hour.
+    // A genesis that puts a round of 2023 in a quarter of an hour.
     let genesis = stack.clock.now().as_millis() / 1000 + 900 - 3 * 657_412;
     let info = json!({
         "hash": quicknet.hash(), "public_key": quicknet.public_key(), "period": 3, "genesis_time": genesis,

@@ -1,5 +1,4 @@
-//! Whose clock counts: that of the storage for what is published, that of the campaign for what is
-//! typed.
+//! The storage's clock counts for what is published, the campaign's for what is typed.
 
 use common::clock::Clock;
 
@@ -13,7 +12,7 @@ fn earlier(minutes: i64) -> Timestamp {
 #[tokio::test]
 async fn slow_clock_publishes_nothing_after_the_round() {
     let stack = with_entries().await;
-    // For this operator the round is 15 minutes ahead. Really, it was given five minutes ago.
+    // The round seems 15 minutes ahead, but was given five minutes ago.
     let slow = Clock::manual(earlier(20));
     let (at, output) = (earlier(5).to_string(), stack.arg("week-03"));
     let own = format!(
