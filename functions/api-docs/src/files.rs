@@ -19,7 +19,6 @@ macro_rules! pages {
     };
 }
 
-/// Path, HTML and Markdown of each page.
 const PAGES: [(&str, &str, &str); 20] = pages![
     "docs" "docs/entry-form" "docs/conventions" "docs/idempotency" "docs/polling" "docs/receipts" "docs/gateway"
     "docs/going-live" "docs/endpoints" "docs/endpoints/campaign" "docs/endpoints/codes"
@@ -27,7 +26,6 @@ const PAGES: [(&str, &str, &str); 20] = pages![
     "docs/limits" "docs/changes" "docs/draws" "docs/draws/my-entry"
 ];
 
-/// Path, content type and text of all other files.
 const FILES: [(&str, &str, &str); 10] = [
     (
         "/openapi.json",
@@ -81,7 +79,6 @@ const FILES: [(&str, &str, &str); 10] = [
     ),
 ];
 
-/// For unknown paths under `/docs`.
 pub(crate) const MISSING_PAGE: File = File {
     content_type: HTML,
     text: include_str!("../files/missing.html"),

@@ -1,5 +1,5 @@
-//! The API's default route: reference pages and API description (written by `infra/api-docs`), and
-//! errors for unknown paths and wrong methods.
+//! The API's default route: the reference that `infra/api-docs` writes, and errors for unknown
+//! paths and methods.
 
 mod files;
 
@@ -17,11 +17,11 @@ use crate::files::{File, HTML, find};
 
 /// The server in front drops the body of a HEAD reply.
 const READING: [&str; 2] = ["GET", "HEAD"];
-/// How long a browser may show a page without revalidating it. API replies are never stored.
+/// Time without revalidation. API replies are never stored.
 const CACHE_CONTROL: &str = "public, max-age=300";
 const POLICY: &str = "default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/// Base URL in the files; the deployment's own replaces it.
+/// Replaced by the deployment's own.
 const EXAMPLE_BASE_URL: &str = "https://api.example.com";
 
 const NO_PATH: &str = "Check the path against the API reference: every path of the API begins with `/api/v1/`, is in \
@@ -79,7 +79,7 @@ impl ApiDocs {
         reply
     }
 
-    /// Adds headers that keep a page from loading or leaking anything, whatever its text says.
+    /// Adds headers that keep a page from loading or leaking anything.
     fn text(&self, File { content_type, text }: File) -> Reply {
         let base_url = self.responder.docs_base().strip_suffix("/docs");
         let text = text.replace(EXAMPLE_BASE_URL, base_url.unwrap_or(EXAMPLE_BASE_URL));

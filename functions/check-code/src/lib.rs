@@ -1,4 +1,4 @@
-//! `POST /api/v1/codes/check`: checks whether a code can be used, without using it.
+//! `POST /api/v1/codes/check`: checks a code without using it.
 
 use std::time::Duration;
 

@@ -1,8 +1,7 @@
-//! Counts the changes of submissions and entrants from DynamoDB Streams, which keep the order of
-//! each shard.
+//! Counts changes of submissions and entrants from DynamoDB Streams, ordered by shard.
 //!
-//! Each change is counted once, although a batch can come twice, in parts, or after later ones: the
-//! transaction that counts it also moves its shard's mark. Records that this build cannot read are
+//! Each is counted once, although a batch can come twice, in parts, or after later ones: the
+//! transaction that counts also moves the shard's mark. Records that this build cannot read are
 //! skipped.
 
 pub mod stream_batch;
@@ -20,15 +19,13 @@ use common::store::numbers::{CountResult, Numbers};
 
 use crate::stream_batch::{Changes, StreamBatch, StreamBatchResponse, retry_from};
 
-/// Refused transactions for one batch. Only a batch and its repetition run at the same time, so
-/// more are a fault.
+/// Only a batch and its repetition run at the same time, so more refusals are a fault.
 const MAX_ATTEMPTS: u32 = 10;
 
 pub struct CountChanges {
     context: EventContext,
     numbers: Numbers,
-    /// By shard, as this environment wrote or last saw it. An outdated one costs a refused
-    /// transaction.
+    /// Last seen by shard. An outdated one costs a refused transaction.
     marks: Mutex<HashMap<String, ShardCheckpoint>>,
 }
 

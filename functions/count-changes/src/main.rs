@@ -1,4 +1,4 @@
-//! Counts the changes of submissions and entrants, on AWS Lambda.
+//! The function on AWS Lambda.
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), common::runtime::lambda::Error> {

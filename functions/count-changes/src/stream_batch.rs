@@ -1,4 +1,4 @@
-//! Batches of changes from DynamoDB Streams, with partial failures.
+//! Batches of changes, with partial failures.
 //!
 //! A batch names its shard only if the event source has a tumbling window; its state stays empty
 //! here.
@@ -17,7 +17,6 @@ pub type StreamBatchResponse = TimeWindowEventResponse;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct StreamBatch {
-    /// Ordered as in their shard.
     #[serde(rename = "Records")]
     pub records: Vec<EventRecord>,
     #[serde(rename = "shardId")]
@@ -75,7 +74,7 @@ impl StreamBatch {
     }
 }
 
-/// Requests delivery again from this change on; `None` confirms the whole batch.
+/// Repeats the stream from this change on; `None` confirms the batch.
 pub fn retry_from(sequence: Option<&SequenceNumber>) -> StreamBatchResponse {
     let mut response = StreamBatchResponse::default();
     response

@@ -1,4 +1,4 @@
-//! `POST /api/v1/receipts`: starts a receipt, either a photo to be uploaded or a typed one.
+//! `POST /api/v1/receipts`: starts a receipt, typed or with a photo.
 
 mod request;
 
@@ -53,8 +53,7 @@ impl Endpoint for CreateReceipt {
             attached_to: None,
             created_at: request.received_at,
         };
-        // A typed receipt's possible times are few enough to try them all, so its digest needs a
-        // key.
+        // All times can be tried, so a typed receipt's digest needs a key.
         let body_hash = match &key {
             Some(_) => {
                 let version = self.secrets.version_for_phones().await?;

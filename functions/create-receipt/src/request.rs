@@ -1,4 +1,4 @@
-//! Parses and validates the request, checking fields in the order of the API reference.
+//! Parses the request, checking fields in the order of the API reference.
 
 use common::domain::ids::IdempotencyKey;
 use common::domain::receipt::Source;
@@ -13,7 +13,7 @@ use common::runtime::http_handler::ApiRequest;
 const NAME_CHARS: std::ops::RangeInclusive<usize> = 1..=64;
 const QR_PAYLOAD_CHARS: std::ops::RangeInclusive<usize> = 0..=400;
 const CODE_CHARS: std::ops::RangeInclusive<usize> = 6..=40;
-/// From `h:mm` to `hh:mm:ss`.
+/// `h:mm` to `hh:mm:ss`.
 const TIME_CHARS: std::ops::RangeInclusive<usize> = 4..=8;
 const TIME_OF_DAY: &str = "a time of day from 0:00 to 23:59:59, written `hh:mm` or `hh:mm:ss`";
 

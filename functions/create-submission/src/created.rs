@@ -1,4 +1,4 @@
-//! The submission that answers a request, and its relation to the request.
+//! The submission that answers a request.
 
 use common::domain::submission::{State, Submission};
 use common::http::reply::LogFields;
@@ -14,7 +14,7 @@ pub(crate) enum Origin {
     New,
     SameCodeAndPhone,
     SameIdempotencyKey {
-        /// That reply was a replay of an earlier submission.
+        /// The earlier reply was a replay.
         was_replay: bool,
     },
 }
@@ -29,8 +29,8 @@ impl CreatedSubmission {
         }
     }
 
-    /// True if it is the consumer's earlier submission of the same code. One rejected since then
-    /// has lost the code and is no replay.
+    /// True for the consumer's earlier submission of the code, unless it was rejected and lost the
+    /// code.
     pub(crate) fn is_replayed(&self) -> bool {
         match self.origin {
             Origin::New => false,

@@ -1,5 +1,5 @@
-//! Handles one request: decides on the known records and writes if they are unchanged. If the
-//! condition fails, decides again on the records that the failure returned.
+//! Handles one request: decides on known records and writes if they are unchanged; otherwise
+//! decides again on those that the failed condition returned.
 
 use std::time::Duration;
 
@@ -35,12 +35,12 @@ use crate::created::{CreatedSubmission, Origin};
 use crate::known_records::{KnownRecords, RecordSource, is_wrong_code};
 use crate::request::CreateSubmissionRequest;
 
-/// One more decision is needed whenever others change the records first; the worst legitimate case
-/// is ten wrong codes for one phone at once.
+/// Each change by others needs one more attempt; the worst legitimate case is ten wrong codes for one phone
+/// at once.
 const MAX_ATTEMPTS: u32 = 24;
-/// Each conflict is several tries, so this takes some two seconds.
+/// A conflict is several tries: some two seconds in all.
 const MAX_CONFLICTS: u32 = 8;
-/// Suggested wait while the same request is in progress elsewhere.
+/// The same request is in progress elsewhere.
 const IN_PROGRESS_WAIT: Duration = Duration::from_secs(1);
 /// More than [`REQUEST_BUDGET`]: a request that arrives just before the retention ends can write after the sweep has read.
 const RETENTION_MARGIN: Duration = Duration::from_secs(60);
@@ -198,8 +198,7 @@ impl<'a> Creation<'a> {
         Ok(verified)
     }
 
-    /// Checks the receipt. A replay of the consumer's own code takes precedence over any fault of
-    /// it.
+    /// A replay of the consumer's own code takes precedence over any fault of the receipt.
     async fn check_receipt(
         &self,
         code: &VerifiedCode,
@@ -285,7 +284,6 @@ impl<'a> Creation<'a> {
         Ok(next(result, submission, known, RecordSource::Assumed))
     }
 
-    /// Set if the submission is rejected because of its code.
     fn code_refusal(&self, code: &VerifiedCode, reason: MessageKey) -> Option<CodeRefusal> {
         let holder = code
             .status
@@ -346,8 +344,8 @@ impl<'a> Creation<'a> {
 
     /// None if the earlier submission has lost the code since.
     async fn replay_code(&self, code: &VerifiedCode, earlier: SubmissionId) -> Result<Next, Error> {
-        // Read before the write below, which requires the submission to still hold the code: if it
-        // succeeds, the submission was not rejected when it was read.
+        // Read before the write below, which requires the submission to hold the code: if that
+        // succeeds, the submission was not rejected at the read.
         let submission = self.function.submission(&self.api.scope, earlier).await?;
         if submission.status.state() == State::Rejected {
             return Ok(Next::Load);
@@ -369,7 +367,7 @@ impl<'a> Creation<'a> {
         }
     }
 
-    /// Answers a retry of a request that was accepted, even if the requirements have changed.
+    /// Answers a retry of an accepted request, even if the requirements have changed.
     async fn replay_or(&self, unmet: Error) -> Result<CreatedSubmission, Error> {
         let known = self
             .store
@@ -410,7 +408,7 @@ impl<'a> Creation<'a> {
     }
 }
 
-/// False after the retention: the campaign has ended, and the sweep has passed.
+/// False after the retention: the sweep has passed.
 fn keeps_person(campaign: &Campaign, received_at: Timestamp) -> bool {
     let until = campaign.keeps_until(PersonalData::Phones);
     until.is_none_or(|until| received_at.after(RETENTION_MARGIN) < until)
@@ -421,7 +419,7 @@ enum Next {
     OtherId,
     Retry,
     Load,
-    /// Decide again after reading all records: hundreds of phones may send a published code.
+    /// Read all records and decide: hundreds of phones may send a published code.
     Conflict {
         /// Another copy of the request was writing.
         same_request: bool,
@@ -435,7 +433,7 @@ impl Next {
 }
 
 impl CreateSubmission {
-    /// Reads a submission that must exist: both records were written in one transaction.
+    /// Must exist: both records were written in one transaction.
     pub(crate) async fn submission(
         &self,
         scope: &Scope,
@@ -446,7 +444,7 @@ impl CreateSubmission {
     }
 }
 
-/// `source` says how complete the records of a failed condition are.
+/// `source` says how complete a failed condition's records are.
 fn next(
     result: WriteResult,
     submission: Submission,
@@ -464,7 +462,6 @@ fn next(
     }
 }
 
-/// Sending the same request again is safe.
 fn contended(same_request: bool) -> Error {
     if same_request {
         Error::from(ErrorCode::IdempotencyInProgress).with_retry_after(IN_PROGRESS_WAIT)

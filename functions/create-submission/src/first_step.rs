@@ -1,4 +1,4 @@
-//! The first step of a submission that a partner decides, inside the request.
+//! The partner's first step, inside the request.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::created::CreatedSubmission;
 const WRITE_RESERVE: Duration = Duration::from_secs(1);
 
 impl CreateSubmission {
-    /// Takes the step; the submission was written with it under way.
+    /// The submission was written with this step under way.
     pub(crate) async fn take_first_step(
         &self,
         api: &ApiRequest,
@@ -38,7 +38,7 @@ impl CreateSubmission {
         Ok(())
     }
 
-    /// Asks the partner. After any failure the submission stays pending and is settled later.
+    /// Any failure leaves the submission pending, to be settled later.
     async fn ask_partner(
         &self,
         api: &ApiRequest,

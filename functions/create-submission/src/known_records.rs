@@ -13,7 +13,7 @@ use common::store::submission_writes::{
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordSource {
-    /// Not read; assumed to allow the submission.
+    /// Assumed to allow the submission.
     Assumed,
     /// Returned by failed conditions; the others are still assumed.
     Conditions,
@@ -22,11 +22,10 @@ pub(crate) enum RecordSource {
 
 pub(crate) struct KnownRecords<'a> {
     store: &'a SubmissionStore,
-    /// Without the code's key, which is in `code_key`.
+    /// The code's key is in `code_key` instead.
     keys: RecordKeys<'a>,
     day: &'a str,
     now: Timestamp,
-    /// Taken on first use.
     prefetched: Option<&'a BatchItems>,
     source: RecordSource,
     code_key: Option<CodeKey>,
@@ -65,8 +64,8 @@ impl<'a> KnownRecords<'a> {
         }
     }
 
-    /// Loads missing records; prefetched ones count the first time only. A request with a receipt
-    /// needs all, since its faults are reported before any decision.
+    /// Loads missing records; prefetched ones count once. A receipt's faults come before any
+    /// decision, so it needs all records.
     pub(crate) async fn load_missing(&mut self) -> Result<(), StoreError> {
         if let Some(prefetched) = self.prefetched.take() {
             let keys = self.keys.with_code(self.code_key.as_ref());
@@ -98,8 +97,8 @@ impl<'a> KnownRecords<'a> {
         }
     }
 
-    /// An assumed record may hide a replay, and the wrong-code log may be overwritten only once
-    /// read.
+    /// An assumed record may hide a replay, and the wrong-code log must be read before it is
+    /// overwritten.
     pub(crate) fn must_load_before_rejecting(
         &self,
         code: &VerifiedCode,

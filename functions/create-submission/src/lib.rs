@@ -37,8 +37,8 @@ use crate::created::{CreatedSubmission, Origin};
 use crate::creation::Creation;
 use crate::request::CreateSubmissionRequest;
 
-/// A throttled phone waits for a multiple of this. Calls for good and wrong codes differ but end
-/// well within it, so the time does not reveal which it was.
+/// A throttled phone waits for a multiple of this. All calls end well within it, so the time does
+/// not tell good codes from wrong ones.
 const THROTTLED_REPLY_STEP: Duration = Duration::from_millis(200);
 
 pub struct CreateSubmission {
@@ -70,7 +70,7 @@ impl Endpoint for CreateSubmission {
         })
     }
 
-    /// Reads the records ahead; the code's only if campaign and code book are cached.
+    /// The code's record only if campaign and code book are cached.
     fn prefetch(
         &self,
         request: &Request,
@@ -79,7 +79,7 @@ impl Endpoint for CreateSubmission {
         batch: &mut BatchGet,
     ) {
         self.verifier.add_to(batch, scope);
-        // Reported by `handle`, after the API key was checked.
+        // `handle` reports it after the API key was checked.
         let request = CreateSubmissionRequest::parse(request, scope.environment);
         let secret = self.secrets.cached_version_for_phones();
         let (Ok(request), Some(version)) = (request, secret) else {

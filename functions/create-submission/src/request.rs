@@ -1,4 +1,4 @@
-//! Parses and validates the request, checking fields in the order of the API reference.
+//! Parses the request, checking fields in the order of the API reference.
 
 use common::domain::campaign::Campaign;
 use common::domain::code::Code;
@@ -31,12 +31,11 @@ pub(crate) struct CreateSubmissionRequest {
     pub(crate) key: IdempotencyKey,
     pub(crate) body_digest: String,
     pub(crate) phone: Phone,
-    /// As typed; see [`Self::code_for`].
+    /// Typed form; see [`Self::code_for`].
     code: Option<Code>,
     pub(crate) receipt_id: Option<ReceiptId>,
     pub(crate) region: Option<String>,
     pub(crate) claimed: Option<DeclaredPurchase>,
-    /// The campaign text that the consumer agreed to.
     pub(crate) consent_version: Option<String>,
 }
 
@@ -84,7 +83,7 @@ impl CreateSubmissionRequest {
         })
     }
 
-    /// The code in the form that the campaign compares; `None` if it takes no codes.
+    /// The code in the campaign's form; `None` if it takes none.
     pub(crate) fn code_for(&self, campaign: &Campaign) -> Option<Code> {
         let code = self.code.clone().filter(|_| campaign.needs_code())?;
         Some(match &campaign.partner {
@@ -107,7 +106,7 @@ impl CreateSubmissionRequest {
         }
     }
 
-    /// Checks that the request has what the campaign requires, and nothing that it does not take.
+    /// Refuses missing fields, and those that the campaign does not take.
     pub(crate) fn check(&self, campaign: &Campaign) -> Result<(), Error> {
         let problems = Problems::default();
         if self.code.is_none() && campaign.needs_code() {

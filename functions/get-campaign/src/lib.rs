@@ -1,5 +1,4 @@
-//! `GET /api/v1/campaign`: the settings that a brand's page needs before it asks the consumer
-//! anything.
+//! `GET /api/v1/campaign`: the settings that a brand's page needs at first.
 
 use common::config::ConfigError;
 use common::error::Error;
@@ -8,7 +7,7 @@ use common::http::reply::Reply;
 use common::http::routes::{self, Route};
 use common::runtime::http_handler::{ApiRequest, AppContext, Endpoint};
 
-/// Needs no table: the campaign is read with the API key.
+/// The campaign is read with the API key.
 pub struct GetCampaign;
 
 impl Endpoint for GetCampaign {

@@ -1,8 +1,8 @@
-//! Records the size and type (from its first bytes) of each uploaded photo, so that a submission
-//! need not ask storage.
+//! Records size and type (from the first bytes) of each uploaded photo, so that a submission need
+//! not ask storage.
 //!
-//! Storage events come at least once, late and in any order. Objects never change, so a repeated
-//! event is harmless; events for unknown keys or deleted objects are ignored.
+//! Storage events repeat, come late and in any order. Objects never change, so repetition is
+//! harmless; events for unknown keys or deleted objects are ignored.
 
 use common::app::job::{EventContext, Job, JobOutcome};
 use common::aws::photos::{Photos, receipt_of};
@@ -21,16 +21,16 @@ pub struct MarkReceiptUploaded {
     receipts: Receipts,
 }
 
-/// The parts of an S3 event that are used.
+/// The used parts of an S3 event.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct StorageEvent {
-    /// One for each object, unparsed: one odd record must not lose the others.
+    /// Unparsed: one odd record must not lose the others.
     #[serde(rename = "Records")]
     pub records: Vec<Value>,
 }
 
-/// Decoded: S3 form-encodes it.
+/// S3 form-encodes keys.
 fn key(record: &Value) -> Option<String> {
     let written = record.pointer("/s3/object/key")?.as_str()?;
     form_urlencoded::parse(written.as_bytes())
@@ -51,7 +51,7 @@ impl EventHandler for MarkReceiptUploaded {
         })
     }
 
-    /// If one receipt fails, the whole event is sent again.
+    /// One failed receipt repeats the whole event.
     async fn handle(&self, event: StorageEvent) -> Result<(), Error> {
         let mut failed = None;
         for record in event.records {

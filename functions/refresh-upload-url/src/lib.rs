@@ -1,4 +1,4 @@
-//! `POST /api/v1/receipts/{id}/upload-url`: a fresh upload URL for a photo that has not arrived.
+//! `POST /api/v1/receipts/{id}/upload-url`: a new URL for a missing photo.
 
 use common::app::uploads::Uploads;
 use common::config::ConfigError;

@@ -1,4 +1,4 @@
-//! Campaigns take turns at partners, so that a slow partner holds up only its own campaign.
+//! Campaigns take turns, so that a slow partner holds up its own campaign only.
 
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,11 +10,10 @@ use common::store::turns::TurnResult;
 
 use crate::SettlePartners;
 
-/// An environment that found no other campaign waits: a look reads every partition of the index.
+/// Pause after finding no other campaign: a look reads every partition of the index.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 impl SettlePartners {
-    /// Another campaign's submission that goes first.
     pub(crate) async fn choose(&self, message: &SettleMessage) -> Option<SettleMessage> {
         let now = self.worker.now();
         let is_recent = |alone: Timestamp| now < alone.after(LOOK_INTERVAL);
@@ -25,8 +24,7 @@ impl SettlePartners {
         self.worker.choose(message, choosing).await?.1
     }
 
-    /// Passes the turn before the step, so that workers starting meanwhile choose the next
-    /// campaign.
+    /// Runs before the step, so that workers starting meanwhile choose the next campaign.
     async fn pass_turn(
         &self,
         message: &SettleMessage,
@@ -44,7 +42,7 @@ impl SettlePartners {
                 self.turns.take(last.as_ref(), next, now).await?,
                 TurnResult::Taken(_)
             );
-        // After its own turn, every other campaign would go first: none is due.
+        // Other campaigns go first after its own turn: none is due.
         let is_alone = other.is_none() && last_scope == Some(&message.scope);
         *self.last_seen_alone() = is_alone.then_some(now);
         // Otherwise another worker has that turn.

@@ -1,4 +1,4 @@
-//! Settles submissions by asking the partner again about their codes.
+//! Settles submissions by asking their partner again.
 
 mod fairness;
 
@@ -56,8 +56,7 @@ impl Settle for SettlePartners {
         let Some(other) = self.choose(message).await else {
             return self.run_step(message).await;
         };
-        // The failure is logged, and the other submission stays due. The message waits for its
-        // turn.
+        // Logged; the other submission stays due. The message waits for its turn.
         let _ = self.run_step(&other).await;
         self.worker.requeue(message).await;
         Ok(())
@@ -76,7 +75,7 @@ impl SettlePartners {
         let leased = match self.worker.lease(message, None).await? {
             LeaseResult::Leased(leased) => leased,
             LeaseResult::Exhausted(submission) => {
-                // A partner request cannot crash the worker, so this counts as a missing answer.
+                // A partner request cannot crash the worker: a missing answer.
                 let unasked = Unanswered::unasked(ATTEMPTS_EXHAUSTED, FaultOwner::Service);
                 return Ok(self
                     .conclude(&submission, &PartnerOutcome::NoAnswer(unasked), None)
@@ -85,12 +84,12 @@ impl SettlePartners {
             LeaseResult::Skipped(why) => return Ok(why.into()),
         };
         match self.ask(&leased).await {
-            // If this write fails, the attempt counts as unfinished and the code as possibly redeemed.
+            // If this fails, the attempt is unfinished and the code possibly redeemed.
             Ok((outcome, campaign)) => {
                 Ok(self.conclude(&leased, &outcome, Some(&campaign)).await?)
             }
             Err(error) => {
-                // The partner was not asked; the step still ends here, with a retry scheduled.
+                // The step ends with a retry scheduled.
                 let outcome = PartnerOutcome::NoAnswer(Unanswered::service_failed());
                 let logged = self.conclude(&leased, &outcome, None).await?;
                 Err(JobError {

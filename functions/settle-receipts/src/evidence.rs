@@ -16,7 +16,7 @@ use crate::SettleReceipts;
 use crate::step_outcome::StepOutcome;
 
 pub(crate) enum PhotoContent {
-    /// One receipt's code, and its time if that was readable.
+    /// The only receipt; its time if readable.
     Receipt(ReceiptKey),
     Nothing(PhotoFault),
 }
@@ -43,7 +43,7 @@ impl SettleReceipts {
             .iter()
             .filter_map(|payload| ReceiptKey::from_payload(payload))
             .collect();
-        // Any word looks like a code without a time, so codes with a time take precedence.
+        // Any word looks like a code, so codes with a time take precedence.
         if claims.iter().any(|claim| claim.time.is_some()) {
             claims.retain(|claim| claim.time.is_some());
         }

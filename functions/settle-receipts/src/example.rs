@@ -1,4 +1,4 @@
-//! A sample submission and its campaign for unit tests.
+//! A sample submission and campaign for unit tests.
 
 use common::domain::campaign::Campaign;
 use common::domain::ids::EntrantId;
@@ -44,7 +44,7 @@ pub(crate) fn submission(created_at: Timestamp) -> Submission {
     }
 }
 
-/// A campaign of two entries a submission that requires a receipt only.
+/// Two entries a submission; requires only a receipt.
 pub(crate) fn campaign() -> Campaign {
     serde_json::from_value(json!({
         "slug": "demo", "name": "Demo", "brand": "Demo", "timezone": "Africa/Dar_es_Salaam", "paused": false,

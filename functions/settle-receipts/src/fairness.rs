@@ -1,4 +1,4 @@
-//! Campaigns take turns at the tax authority, where look-ups are scarce.
+//! Campaigns take turns at the tax authority.
 
 use std::time::Duration;
 
@@ -16,13 +16,13 @@ const TURN_TIMEOUT: Duration = Duration::from_secs(1);
 pub(crate) struct Choice {
     /// Another campaign's submission that goes first.
     pub(crate) other: Option<SettleMessage>,
-    /// The last look-up slot, if it was read.
+    /// The last slot, if read.
     pub(crate) seen: Option<SeenSlot>,
     pub(crate) read: Option<Submission>,
 }
 
 impl SettleReceipts {
-    /// Test submissions look nothing up and need no turn.
+    /// Test submissions look nothing up.
     pub(crate) async fn choose(&self, message: &SettleMessage) -> Choice {
         if message.scope.environment == Environment::Test {
             return Choice::default();
@@ -45,7 +45,7 @@ impl SettleReceipts {
         }
     }
 
-    /// If this fails, the campaign may get the next turn too.
+    /// A failure may give the campaign the next turn too.
     pub(crate) async fn pass_turn(&self, seen: &SeenSlot, message: &SettleMessage) {
         let now = self.worker.now();
         let passing = self.throttle.pass_turn(seen, &message.scope, now);

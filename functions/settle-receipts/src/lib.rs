@@ -1,7 +1,7 @@
 //! Settles submissions with a receipt, and test codes with a delayed outcome.
 //!
 //! - `step` verifies the receipt and writes the outcome;
-//! - `step_outcome` is pure: it turns an answer into a transition of the submission;
+//! - `step_outcome` purely turns an answer into a transition;
 //! - `evidence` finds code and time in a photo;
 //! - `lookup` asks the tax authority, throttled by `throttle`;
 //! - `fairness` lets campaigns take turns.
@@ -85,7 +85,7 @@ impl Settle for SettleReceipts {
         let Some(other) = other else {
             return self.take_turn(message, seen, read).await;
         };
-        // The failure is logged, and the other submission stays due.
+        // Logged; the other submission stays due.
         let _ = self.take_turn(&other, seen, None).await;
         self.worker.requeue(message).await;
         Ok(())

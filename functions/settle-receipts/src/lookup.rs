@@ -15,7 +15,7 @@ use crate::SettleReceipts;
 use crate::step_outcome::StepOutcome;
 use crate::throttle::{SeenSlot, SlotPermit};
 
-/// With less time left, the look-up is left to the next step.
+/// Less time leaves the look-up to the next step.
 const MIN_LOOKUP_TIME: Duration = Duration::from_secs(15);
 /// Reserved for recording the outcome.
 const CONCLUDING_TIME: Duration = Duration::from_secs(3);
@@ -26,7 +26,7 @@ pub(crate) struct LookupTime {
 }
 
 impl SettleReceipts {
-    /// If no slot is free in time, the submission is due again at once.
+    /// Leaves the submission due if no slot is free in time.
     pub(crate) async fn lookup(
         &self,
         submission: &Submission,
@@ -37,7 +37,7 @@ impl SettleReceipts {
         let Some(receipt_time) = claim.time else {
             return Ok(StepOutcome::left_to_operator(PhotoFault::NoTime));
         };
-        // The receipt rules were removed while this submission waited.
+        // An operator has removed the rules meanwhile.
         let Some(rules) = &campaign.receipt else {
             return Ok(StepOutcome::review("campaign_without_receipts"));
         };
@@ -85,8 +85,7 @@ impl SettleReceipts {
             .await?)
     }
 
-    /// True if another accepted submission has this purchase, so no operator has to review this
-    /// one.
+    /// True if another accepted submission has this purchase: no operator has to review.
     async fn purchase_taken(
         &self,
         submission: &Submission,

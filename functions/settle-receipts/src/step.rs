@@ -1,4 +1,4 @@
-//! One step of settling a submission with a receipt.
+//! One step of settling.
 
 use std::time::Duration;
 
@@ -24,16 +24,16 @@ use crate::lookup::LookupTime;
 use crate::step_outcome::StepOutcome;
 use crate::throttle::SeenSlot;
 
-/// With the final write, a step ends within its lease, even if another environment's clock is ahead.
+/// A step, final write included, ends within its lease, even by a clock that is ahead.
 const VERIFY_TIMEOUT: Duration = STEP_LEASE
     .saturating_sub(MAX_CLOCK_DIFFERENCE)
     .saturating_sub(Duration::from_secs(15));
-/// Bounds the delay by a stranger who sends wrong codes under a phone.
+/// A stranger can send wrong codes under a phone.
 const MAX_THROTTLE_WAIT: Duration = Duration::from_hours(24);
 
 impl SettleReceipts {
-    /// Takes the submission's next step, if due; a failed step is retried later. `seen` and `read`
-    /// are the last look-up slot and the submission, if already read.
+    /// Takes the next step, if due; a failed one is retried later. `seen` and `read`: last slot and
+    /// submission, if already read.
     pub(crate) async fn step(
         &self,
         message: &SettleMessage,
@@ -60,8 +60,8 @@ impl SettleReceipts {
         match concluded {
             Ok(logged) => Ok(logged),
             Err(error) => {
-                // The step ends with a retry scheduled. That writes the submission alone, so it
-                // succeeds while another table refuses writes.
+                // Schedules a retry, writing the submission alone: that succeeds while another
+                // table refuses writes.
                 let failed = StepOutcome::from_failure(&leased, self.worker.retry());
                 let logged = self.conclude(&leased, failed).await?;
                 Err(JobError {
@@ -78,7 +78,7 @@ impl SettleReceipts {
         time: LookupTime,
     ) -> Result<StepOutcome, Error> {
         let Some(receipt_id) = submission.receipt_id else {
-            // Without a receipt, this is a test code with a delayed acceptance.
+            // A test code with a delayed acceptance.
             let campaign = self.worker.campaign(submission).await?;
             let accept = Transition::Accept {
                 entries: campaign.entries_per_submission,
@@ -110,13 +110,13 @@ impl SettleReceipts {
         }
         let now = self.worker.now();
         match evidence {
-            // Test receipts with a live key were refused at creation.
+            // Refused at creation with a live key.
             LookupSource::Sentinel(_) | LookupSource::Malformed => Ok(StepOutcome::reject(
                 MessageKey::ReceiptNotFound,
                 "receipt_code_impossible",
             )),
             LookupSource::Known(claim) => {
-                // The caller sent code and time, so both may be guesses.
+                // The caller's code and time may be guesses.
                 let throttled = entrant
                     .throttled_until
                     .filter(|_| entrant.is_throttled(now));
@@ -135,7 +135,7 @@ impl SettleReceipts {
                 let outcome = match self.read(&photo, submission.submission_id).await? {
                     PhotoContent::Receipt(claim @ ReceiptKey { time: Some(_), .. }) => {
                         let outcome = self.lookup(submission, &campaign, claim, time).await?;
-                        // The code was read from the photo, so it was not guessed.
+                        // The photo's code was not guessed.
                         return Ok(StepOutcome {
                             receipt_time_mismatch: false,
                             ..outcome

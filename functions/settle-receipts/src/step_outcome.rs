@@ -1,4 +1,4 @@
-//! The outcome of a step: a pure function of what the step learned.
+//! The outcome of a step, purely from its results.
 
 use common::app::job::JobOutcome;
 use common::app::settlement::{ATTEMPTS_EXHAUSTED, with_stale_metric};
@@ -23,7 +23,7 @@ pub(crate) struct StepOutcome {
     pub(crate) findings: Findings,
     /// The reason for no decision, for logs and metrics.
     pub(crate) obstacle: Option<&'static str>,
-    /// The receipt's code exists, but with another time.
+    /// The code exists with another time.
     pub(crate) receipt_time_mismatch: bool,
 }
 
@@ -56,7 +56,7 @@ impl StepOutcome {
         Self::review(fault.as_str())
     }
 
-    /// An operator sees more than a machine, but not in a file that is no image.
+    /// An operator sees more than a machine, except in a file that is no image.
     pub(crate) fn from_photo_fault(fault: PhotoFault) -> Self {
         if fault == PhotoFault::NotDecoded {
             return Self::reject(MessageKey::ReceiptUnreadable, fault.as_str());
@@ -200,7 +200,7 @@ impl StepOutcome {
         }
     }
 
-    /// Counts one more failure and schedules the next look-up; `reason` is used if it gives up.
+    /// Schedules the next look-up; `reason` applies if it gives up.
     fn from_lookup_failure(
         failure: LookupFailure,
         submission: &Submission,
@@ -251,7 +251,7 @@ impl StepOutcome {
         }
     }
 
-    /// True if more than a late receipt keeps the submission open.
+    /// True if not only a late receipt keeps it open.
     fn is_blocked_upstream(&self) -> bool {
         self.obstacle
             .is_some_and(|obstacle| obstacle != LookupAnswer::NotFoundYet.as_str())

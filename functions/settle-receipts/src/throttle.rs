@@ -1,10 +1,10 @@
 //! Throttles look-ups: the tax authority turns fast callers away, and all environments are one
 //! caller.
 //!
-//! Clocks differ, so the interval does not rely on them. An environment may take a slot one
-//! interval after it *saw* the previous one, by its own stopwatch. A slot is taken before it is
-//! seen, so two look-ups start at least one interval apart. A waiting environment keeps reading the
-//! last slot; if another took one, the interval starts again.
+//! The interval does not rely on clocks, which differ. An environment may take a slot one interval
+//! after it *saw* the previous one, by its own stopwatch. A slot is taken before it is seen, so
+//! look-ups start at least one interval apart. A waiting environment keeps reading; if another took
+//! a slot, the interval starts again.
 //!
 //! Clocks matter only after a pause: a slot older than an interval and [`MAX_CLOCK_DIFFERENCE`]
 //! causes no wait. While clocks differ by no more, look-ups never get closer together.
@@ -19,13 +19,13 @@ use common::error::StoreError;
 use common::store::turns::{Turn, TurnResult, Turns};
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// Intervals that a step waits for a slot; photo and look-up still fit into its time.
+/// Photo and look-up still fit into a step's time.
 const MAX_INTERVALS: u32 = 10;
-/// With many environments, half of the time between two reads is lost on average.
+/// Many environments lose half of the time between reads.
 const READS_PER_INTERVAL: u32 = 20;
 /// Applies to short intervals.
 const MIN_READ_INTERVAL: Duration = Duration::from_millis(20);
-/// A slot that took longer stays unused: its look-up would be too close to the next one.
+/// A slower slot stays unused: its look-up would be too close to the next.
 const MAX_TAKE_TIME: Duration = Duration::from_millis(500);
 
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub(crate) struct Throttle {
     last_seen: Mutex<Option<SeenSlot>>,
 }
 
-/// The last slot, and when this environment first saw it.
+/// The last slot, as first seen here.
 #[derive(Clone, Debug)]
 pub(crate) struct SeenSlot {
     slot: Option<Turn>,
@@ -58,7 +58,6 @@ impl SeenSlot {
         self.slot.as_ref().map(|slot| slot.number)
     }
 
-    /// The earliest time to take the next slot.
     fn next_at(&self, min_interval: Duration, now: Timestamp) -> Instant {
         let is_long_ago =
             |slot: &Turn| now.since(slot.taken_at) >= min_interval + MAX_CLOCK_DIFFERENCE;
@@ -99,8 +98,8 @@ impl Throttle {
         Ok(())
     }
 
-    /// Takes the next slot. Gives up after [`MAX_INTERVALS`], or if the slot would come after
-    /// `until`. After an error, a slot may stay unused.
+    /// Takes the next slot. Gives up after [`MAX_INTERVALS`], or if it were after `until`. After an error, a slot
+    /// may stay unused.
     pub(crate) async fn acquire(
         &self,
         scope: &Scope,

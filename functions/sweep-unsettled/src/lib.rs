@@ -1,11 +1,10 @@
-//! Sends a message for each submission whose step is due, every minute, so that a lost message does
-//! no harm.
+//! Sends a message for each due submission, every minute: a lost message does no harm.
 //!
 //! Messages still in a queue count towards the maximum, so a queue does not fill faster than it is
 //! worked off. Campaigns take turns, each with its longest-due submission.
 //!
-//! A sweep then raises an alarm if `ops` found items in the audit log that others put there, and
-//! deletes a slice of expired personal data (`retention`).
+//! Then it raises an alarm for foreign items in the audit log that `ops` found, and deletes a slice
+//! of expired personal data (`retention`).
 
 mod retention;
 
@@ -27,8 +26,8 @@ use serde::Deserialize;
 
 use self::retention::RetentionSweep;
 
-/// Messages in a queue after a sweep, and per campaign and index partition. The tax authority takes
-/// some forty look-ups a minute, partners hundreds.
+/// Messages in a queue after a sweep; messages per campaign and index partition. The tax authority
+/// takes forty look-ups a minute, partners hundreds.
 fn limits(dependency: Dependency) -> (usize, u8) {
     match dependency {
         Dependency::TaxAuthority => (48, 12),
@@ -87,7 +86,7 @@ struct Woken {
 }
 
 impl SweepUnsettled {
-    /// Runs each part although another failed; the first failure is the job's.
+    /// Each part runs although another failed; the first failure is the job's.
     async fn sweep(&self, now: Timestamp) -> Result<JobOutcome, JobError> {
         let mut failures = Vec::new();
         let [tax, partner] = Dependency::ALL.map(|dependency| self.wake_due(dependency, now));

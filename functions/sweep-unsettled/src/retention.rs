@@ -1,4 +1,4 @@
-//! Deletes expired phones and photos, and the limits of erased persons, a slice with each sweep.
+//! Deletes expired phones and photos, and erased persons' limits, a slice with each sweep.
 //!
 //! Most sweeps read one record, which says that nothing is due. No index lists a campaign's
 //! submissions, so all are read, once for each environment; a marker moves with each page.
@@ -20,7 +20,7 @@ use common::store::retention::{
 use common::store::segments::Segment;
 use common::store::submissions::{RetentionPage, Submissions};
 
-/// A page is 500 submissions or 400 photos: together a few seconds.
+/// 500 submissions or 400 photos each: a few seconds.
 const MAX_PAGES: u32 = 10;
 
 pub(crate) struct RetentionSweep {
@@ -34,7 +34,6 @@ pub(crate) struct RetentionSweep {
 
 #[derive(Default)]
 pub(crate) struct Slice {
-    /// Submissions that lost their personal data.
     pub(crate) phones: u64,
     pub(crate) photos: u64,
 }
@@ -104,7 +103,6 @@ impl RetentionSweep {
         Ok(None)
     }
 
-    /// False if there was nothing to delete.
     async fn delete_of(
         &self,
         slug: &CampaignSlug,
@@ -129,7 +127,7 @@ impl RetentionSweep {
             return Ok(true);
         }
         if deletion.segment.is_read() {
-            // Reading everything again finds what was left the last time.
+            // Reading again finds what was left.
             (deletion.segment, deletion.done, deletion.left) = (Segment::whole(), 0, 0);
         }
         for _ in 0..MAX_PAGES {
@@ -190,7 +188,7 @@ impl RetentionSweep {
         Ok(Some(Postponement::new(reason, now)))
     }
 
-    /// Returns false if another sweep wrote the record since it was read.
+    /// False if another sweep wrote it meanwhile.
     async fn save(
         &self,
         campaign: &Campaign,
@@ -204,8 +202,7 @@ impl RetentionSweep {
     }
 }
 
-/// Ends the deletion at the end of the table, or schedules it again for the submissions that were
-/// left.
+/// Ends the deletion at the table's end, or schedules it again for what was left.
 fn take(deletion: &mut Deletion, page: RetentionPage, now: Timestamp) {
     deletion.done += page.done;
     deletion.left += page.left;
