@@ -6,7 +6,6 @@ use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// A refused request.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) kind: &'static str,

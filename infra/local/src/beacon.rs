@@ -1,5 +1,5 @@
-//! A simulated beacon: serves its own chain's rounds over HTTP in drand's format, each from its
-//! time on. Its key is public, so draws on the local stack are rehearsals.
+//! A simulated beacon: its own chain's rounds over HTTP in drand's format. Its key is public, so
+//! local draws are rehearsals.
 
 use std::io;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::loopback::{Loopback, Server};
 
-/// The same for every stack, so that a draw can continue after a restart.
+/// A draw can continue after a restart.
 const SEED: &[u8; 32] = b"the key of all simulated beacons";
 /// 2026-01-01T00:00:00Z.
 const GENESIS_SECONDS: i64 = 1_767_225_600;

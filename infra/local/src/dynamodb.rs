@@ -1,5 +1,4 @@
-//! The embedded DynamoDB, and calls without the SDK: streams have a separate one, and the template
-//! has the tables in JSON.
+//! The embedded DynamoDB, and calls without the SDK: streams have a separate one.
 
 use std::io;
 use std::path::Path;
@@ -11,7 +10,7 @@ use serde_json::Value;
 
 use crate::loopback::{Loopback, Server, stopped};
 
-/// Interval between deletions of expired items. Every read checks expiry itself.
+/// Interval of deleting expired items.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
 /// Starts a database in `folder`, or in memory, and returns once it listens.
@@ -37,15 +36,15 @@ async fn sweep(database: Database) {
     loop {
         ticks.tick().await;
         let database = database.clone();
-        // The next sweep deletes what this one could not.
+        // Left to the next sweep.
         let _ = tokio::task::spawn_blocking(move || database.sweep_ttl()).await;
     }
 }
 
-/// A dummy: the database only checks that there is one.
+/// The database only checks that there is one.
 const SIGNATURE: &str = "AWS4-HMAC-SHA256 Credential=local/20260101/af-south-1/dynamodb/aws4_request, \
                          SignedHeaders=host, Signature=0";
-/// More than any reply: a stream's batch has at most 1,000 records with two images of 400 KB.
+/// A stream's batch has at most 1,000 records with two images of 400 KB.
 const MAX_BYTES: usize = 1_000_000_000;
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -62,7 +61,7 @@ impl DynamoDb {
         Some(Self { client, url })
     }
 
-    /// Calls an operation, such as `DynamoDB_20120810.CreateTable`. An error is the reply, or null.
+    /// Calls such as `DynamoDB_20120810.CreateTable`. An error is the reply, or null.
     pub(crate) async fn call(&self, operation: &str, body: &Value) -> Result<Value, Value> {
         let request = self.client.post(&self.url).body(body.to_string());
         let request = request

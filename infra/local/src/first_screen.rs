@@ -1,5 +1,4 @@
-//! The first screen: all addresses and one entry to paste, in at most 25 lines. [`demo::describe`]
-//! prints the rest.
+//! All addresses and one entry to paste, in at most 25 lines. [`demo::describe`] prints the rest.
 
 use std::fmt;
 use std::path::Path;
@@ -14,11 +13,11 @@ pub struct FirstScreen<'a> {
     pub base_url: &'a str,
     pub stage: &'a str,
     pub data: Option<&'a Path>,
-    /// A file with the stack's variables, for operator commands.
+    /// Has the stack's variables for `ops`.
     pub ready_file: Option<&'a Path>,
-    /// The demo campaigns; empty with `--no-demo`.
+    /// Empty with `--no-demo`.
     pub demos: &'a [Demo],
-    /// True to list all demo campaigns instead of one entry.
+    /// True for all demo campaigns instead of one entry.
     pub lists_demos: bool,
     pub has_colour: bool,
 }

@@ -1,5 +1,4 @@
-//! Emulates API Gateway: converts HTTP requests to events, calls the route's function, and converts
-//! its reply to HTTP.
+//! Emulates API Gateway: HTTP requests to events, functions' replies to HTTP.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -23,8 +22,7 @@ use lambda_http::aws_lambda_events::apigw::{
 use percent_encoding::percent_decode_str;
 use serde_json::value::to_raw_value;
 
-/// Bytes of a body passed on, more than any function accepts. The rest is discarded, so that the
-/// caller gets the refusal.
+/// More than any function accepts. The rest is discarded, so that the caller gets the refusal.
 const MAX_BYTES: usize = 1024 * 1024;
 
 const DEFAULT_ROUTE: &str = "$default";
@@ -42,12 +40,12 @@ impl Gateway {
         }
     }
 
-    /// Adds a function. Routes with fixed paths come before those with `{id}`.
+    /// Add fixed paths before those with `{id}`.
     pub fn add(&mut self, route: Route, function: impl HttpHandler + 'static) {
         self.routes.push((route, Box::new(function)));
     }
 
-    /// The gateway as a router; its root redirects browsers to the reference pages.
+    /// The root redirects to the reference pages.
     pub fn router(self: Arc<Self>) -> Router {
         let to_reference = get(async || Redirect::temporary("/docs")).fallback(serve);
         Router::new()
@@ -56,7 +54,6 @@ impl Gateway {
             .with_state(self)
     }
 
-    /// Passes an event to its function as JSON, like Lambda.
     pub async fn dispatch(&self, mut event: Event) -> Reply {
         let path = event.raw_path.as_deref().unwrap_or_default();
         let (route_key, id, function) = self.route(&event.request_context.http.method, path);
@@ -114,7 +111,7 @@ pub(crate) async fn event(caller: IpAddr, request: Request) -> Event {
     event
 }
 
-/// Method and path for the log, without query, or any part that could be a code or a phone.
+/// Method and path for the log, without codes and phones.
 pub(crate) fn target(event: &Event) -> String {
     const MAX_DIGITS: usize = 4;
     const MAX_CHARS: usize = 40;
@@ -154,7 +151,7 @@ fn joined(headers: &HeaderMap) -> HeaderMap {
 
 async fn read(mut stream: BodyDataStream) -> Vec<u8> {
     let mut bytes = Vec::new();
-    // A caller that disconnects gets no reply anyway.
+    // A disconnected caller gets no reply.
     while let Some(Ok(chunk)) = stream.next().await {
         let room = MAX_BYTES - bytes.len();
         bytes.extend(chunk.iter().take(room));
@@ -162,7 +159,7 @@ async fn read(mut stream: BodyDataStream) -> Vec<u8> {
     bytes
 }
 
-/// Text unchanged, anything else in base64; `None` if empty.
+/// Base64 unless text; `None` if empty.
 fn as_text(bytes: Vec<u8>) -> (Option<String>, bool) {
     if bytes.is_empty() {
         return (None, false);

@@ -1,4 +1,4 @@
-//! The listener of each part of the stack, on a loopback port until it is stopped or dropped.
+//! The listener of each part of the stack.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -9,22 +9,22 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// Time for requests in flight after a stop: a caller that goes silent would block it forever.
+/// A request that goes silent would block a stop forever.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A listener that is bound but not yet serving.
+/// Bound, not yet serving.
 pub(crate) struct Loopback {
     listener: TcpListener,
-    /// Without a trailing slash.
+    /// Has no trailing slash.
     pub(crate) url: String,
     pub(crate) stopping: watch::Receiver<bool>,
     stop: watch::Sender<bool>,
 }
 
-/// A serving part. Dropping it stops it without waiting for requests in flight.
+/// Dropping it stops without waiting for requests in flight.
 #[derive(Debug)]
 pub struct Server {
-    /// Without a trailing slash.
+    /// Has no trailing slash.
     pub url: String,
     stop: watch::Sender<bool>,
     serving: JoinHandle<()>,

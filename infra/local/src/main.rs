@@ -116,7 +116,7 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     }
     let stack = Stack::start(options(arguments, &clock)?).await?;
     let env: Env = stack.env().clone().into_iter().collect();
-    // Before the last line is printed: a program that reads it may stop the stack.
+    // A program that reads the last line may stop the stack.
     let mut signals = Signals::new()?;
     let demos = tokio::select! {
         demos = load_demos(arguments, &stack, &env, &clock) => demos?,
@@ -146,7 +146,7 @@ async fn stop(stack: Stack, mut signals: Signals) -> Result<(), Box<dyn std::err
     say("Stopping.\n");
     tokio::select! {
         () = stack.stop() => {}
-        // Stop even if requests never end, at once on a second signal.
+        // Stop at once on a second signal.
         () = tokio::time::sleep(STOP_TIMEOUT) => {}
         () = signals.next() => {}
     }
@@ -172,7 +172,6 @@ fn options(arguments: &Arguments, clock: &Clock) -> Result<Options, FileError> {
     })
 }
 
-/// Loads the demo campaigns, with the requested draw and entries.
 async fn load_demos(
     arguments: &Arguments,
     stack: &Stack,
@@ -201,14 +200,14 @@ async fn load_demos(
 
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// True if standard output is a terminal with colors not turned off (<https://no-color.org>).
+/// Follows <https://no-color.org>.
 fn has_colour() -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_dumb = std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb");
     io::stdout().is_terminal() && !is_set("NO_COLOR") && !is_dumb
 }
 
-/// Prints to standard output, which may be closed.
+/// Standard output may be closed.
 fn say(text: &str) {
     let mut out = io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());

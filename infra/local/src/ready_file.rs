@@ -1,4 +1,4 @@
-//! The files that a serving stack writes for other programs.
+//! Files for other programs, written once the stack serves.
 //!
 //! A name ending in `.env` gets lines for a shell or `--env-file`; any other gets JSON.
 
@@ -41,7 +41,7 @@ fn as_json(stack: &Stack, demos: &[Demo], environments: &[Environment]) -> Value
     })
 }
 
-/// The functions' variables, `BASE_URL`, and keys with names such as `CHAI_BORA_2026_TEST_KEY`.
+/// Keys have names such as `CHAI_BORA_2026_TEST_KEY`.
 fn dotenv(stack: &Stack, demos: &[Demo], environments: &[Environment]) -> String {
     let mut variables: BTreeMap<String, &str> = stack
         .env()

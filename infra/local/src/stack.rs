@@ -74,7 +74,7 @@ impl fmt::Debug for EndpointProxy {
     }
 }
 
-/// A function's environment, with its own access key to tell its calls apart.
+/// Has the function's own access key, to tell its calls apart.
 #[must_use]
 pub fn as_function(env: &Env, function: &str) -> Env {
     let key = (
@@ -93,30 +93,27 @@ pub struct Options {
     pub data: Option<PathBuf>,
     /// Replaces the embedded DynamoDB; missing tables are created.
     pub dynamodb_url: Option<String>,
-    /// Replaces the simulated tax authority.
     pub tax_authority_url: Option<String>,
-    /// Replaces the simulated partner.
     pub partner_url: Option<String>,
     /// Partners' secrets by name, besides the demo's.
     pub secrets: BTreeMap<String, String>,
-    /// For several stacks over one database. `None` uses the data folder's, or a random one.
+    /// Shared by stacks over one database. `None` uses the data folder's, or a random one.
     pub deployment_secret: Option<String>,
     pub proxy: Option<EndpointProxy>,
     /// Divides the waits between settling steps.
     pub speedup: u32,
     /// `None` uses this program itself.
     pub photo_reader: Option<PathBuf>,
-    /// Deliver events, messages and the schedule; otherwise the caller must invoke those functions.
+    /// True delivers events, messages and the schedule; otherwise the caller invokes those
+    /// functions.
     pub background: bool,
-    /// True if tables have streams. The embedded database keeps every change, which slows its
-    /// writes.
+    /// True for streams. The embedded database keeps every change, which slows writes.
     pub streams: bool,
     pub clock: Clock,
     pub telemetry: Telemetry,
 }
 
 impl Default for Options {
-    /// Defaults for tests.
     fn default() -> Self {
         Self {
             port: 0,
@@ -144,7 +141,7 @@ pub struct Stack {
     api: Server,
     stop_workers: watch::Sender<bool>,
     workers: Vec<JoinHandle<()>>,
-    /// Keeps other stacks out of the data folder.
+    /// Keeps other stacks out.
     _lock: Option<File>,
 }
 
@@ -210,18 +207,16 @@ impl Stack {
         })
     }
 
-    /// Shows these campaigns on the try page. Only the first call counts, because open pages rely
-    /// on it.
+    /// The first call counts, because open pages rely on it.
     pub fn show_demos(&self, demos: Vec<Demo>) {
         let _ = self.demos.set(demos);
     }
 
-    /// The URL where the partner redeems codes.
     pub fn partner_url(&self) -> &str {
         &self.emulators.partner_url
     }
 
-    /// The clock of the queues, apart from the functions' clock.
+    /// The functions' clock does not move it.
     pub fn queue_clock(&self) -> QueueClock {
         self.emulators.queue_clock.clone()
     }
@@ -232,12 +227,12 @@ impl Stack {
             .is_some_and(|stage| stage == PRODUCTION)
     }
 
-    /// Without a trailing slash.
+    /// Has no trailing slash.
     pub fn base_url(&self) -> &str {
         &self.api.url
     }
 
-    /// The variables that a function or `ops` needs for this stack.
+    /// Variables of functions and `ops`.
     pub fn env(&self) -> &BTreeMap<String, String> {
         &self.emulators.variables
     }
@@ -251,7 +246,7 @@ impl Stack {
     }
 }
 
-/// The functions behind the template's routes, each with its own connections and caches.
+/// Each function has its own connections and caches.
 async fn functions(settings: &Env, responder: Responder) -> Result<Gateway, ConfigError> {
     let mut gateway = Gateway::new(ApiDocs::new(responder.clone()));
     add::<GetCampaign>(&mut gateway, settings, &responder).await?;
@@ -282,8 +277,8 @@ fn background_context(
     settings: &Env,
     function: &str,
 ) -> Result<EventContext, ConfigError> {
-    // Changes are counted after every request, and with a speedup sweeps run every second: their
-    // log lines would bury all others.
+    // Their log lines would bury all others: changes are counted after every request, and fast
+    // sweeps run every second.
     let is_silent =
         function == "count-changes" || (function == "sweep-unsettled" && options.speedup > 1);
     let telemetry = if is_silent {
@@ -306,11 +301,11 @@ fn data_folder(folder: &Path, cause: io::Error) -> StartError {
     }
 }
 
-/// Creates and locks the data folder: two databases over one file would corrupt it.
+/// Two databases over one file would corrupt it.
 fn lock(folder: &Path) -> Result<File, StartError> {
     let parents = folder.parent().map_or(Ok(()), std::fs::create_dir_all);
     let mut builder = std::fs::DirBuilder::new();
-    // For its owner alone: it has phones, photos and keys.
+    // It has phones, photos and keys.
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     let created = parents.and_then(|()| {

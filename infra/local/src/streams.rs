@@ -7,12 +7,11 @@ use serde_json::{Value, json};
 
 use crate::dynamodb::DynamoDb;
 
-/// As in the template.
+/// The template's.
 const BATCH_SIZE: u32 = 1000;
-/// DynamoDB deletes changes after a day, while the embedded database keeps them; marks of counted
-/// changes are kept for a week.
+/// DynamoDB's own; the embedded database keeps changes. Marks are kept for a week.
 const RETENTION: Duration = Duration::from_hours(24);
-/// Place in a table's stream up to which everything is handled.
+/// All changes before this place are handled.
 pub struct StreamReader {
     database: DynamoDb,
     table: &'static str,
@@ -27,7 +26,7 @@ struct Place {
 }
 
 impl StreamReader {
-    /// A reader at the beginning; `None` if no client can be made for the URL.
+    /// `None` if no client can be made for the URL.
     pub fn new(url: &str, table: &'static str) -> Option<Self> {
         Some(Self {
             database: DynamoDb::new(url)?,
@@ -37,8 +36,7 @@ impl StreamReader {
         })
     }
 
-    /// The next batch as an event, again until it is confirmed; `None` if there is nothing new, or
-    /// the database does not answer.
+    /// The next batch, again until confirmed; `None` if there is none, or no answer.
     pub async fn read(&mut self) -> Option<Value> {
         self.next = None;
         if self.place.is_none() {

@@ -1,5 +1,4 @@
-//! The embedded Security Token Service: names the caller after its access key. Signatures are not
-//! checked.
+//! The embedded Security Token Service: the caller is the access key. Signatures are not checked.
 
 use std::io;
 
@@ -42,7 +41,7 @@ fn access_key(headers: &HeaderMap) -> Option<&str> {
     is_access_key(key).then_some(key)
 }
 
-/// True for access keys that are safe in XML, as the stack's are.
+/// True if safe in XML.
 pub(crate) fn is_access_key(key: &str) -> bool {
     !key.is_empty()
         && key

@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 use crate::dynamodb::DynamoDb;
 use crate::template;
 
-/// Properties of the template that create a table.
 const CREATED_WITH: [&str; 4] = [
     "AttributeDefinitions",
     "BillingMode",
@@ -18,17 +17,15 @@ const TEMPLATE: &str = include_str!("../../../template.yaml");
 
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// Environment variable that names the table.
     pub variable: &'static str,
     pub name: &'static str,
     pub key: &'static str,
-    /// True if a stream carries its changes.
     pub has_stream: bool,
     /// All other properties.
     properties: Value,
 }
 
-/// The template's tables. If the template cannot be read there are none, which a test would notice.
+/// Empty if the template cannot be read, which a test would notice.
 pub static TABLES: LazyLock<Vec<Table>> = LazyLock::new(|| {
     let template = template::parse(TEMPLATE).unwrap_or_default();
     let resources = template
@@ -42,7 +39,7 @@ pub static TABLES: LazyLock<Vec<Table>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Creates missing tables; with `streams`, also their streams.
+/// Creates missing tables, and streams if `streams`.
 ///
 /// # Errors
 /// The database's reply if it refuses one.

@@ -1,4 +1,4 @@
-//! Delivers storage events, queue messages and the schedule to their functions, like Lambda.
+//! Delivers storage events, messages and the schedule, like Lambda.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -30,21 +30,21 @@ use crate::s3::ObjectCreated;
 use crate::streams::StreamReader;
 use crate::tables::TABLES;
 
-/// Concurrent invocations per queue; the tax authority's has as many when deployed.
+/// The deployed value of the tax authority's queue.
 const MAX_CONCURRENCY: usize = 2;
 const POLL_SECONDS: i32 = 20;
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 /// Lower bound with a speedup.
 const MIN_SWEEP_INTERVAL: Duration = Duration::from_millis(250);
-/// With a speedup, no sweep runs while a queue has more messages.
+/// Longer queues get no sweep under a speedup.
 const MAX_WAITING: usize = 20;
 const DEPENDENCIES: [Dependency; 2] = [Dependency::TaxAuthority, Dependency::Partner];
-/// As many as Lambda makes per storage event.
+/// Lambda makes as many.
 const MAX_ATTEMPTS: u32 = 3;
-/// Delay between attempts, and if a queue does not answer.
+/// Delay between attempts, also if a queue does not answer.
 const WAIT_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
-/// Interval while a stream has no changes; Lambda's is the same.
+/// Lambda's interval for a stream without changes.
 const STREAM_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 pub fn start(
@@ -61,7 +61,7 @@ pub fn start(
     let marker = MarkReceiptUploaded::connect(&uploads)?;
     let sweeps = background("sweep-unsettled")?;
     let sweeper = SweepUnsettled::connect(&sweeps)?;
-    // Only this bucket sends events to a function.
+    // Only its events go to a function.
     let bucket = uploads.env.required(photos::VARIABLE)?;
     let mut workers = vec![until_stopped(
         stop,
@@ -142,7 +142,7 @@ async fn deliver_created(
     }
 }
 
-/// The event as S3 sends it, with a form-encoded key.
+/// S3 form-encodes keys.
 fn storage_event(object: &ObjectCreated) -> StorageEvent {
     let key: String = byte_serialize(object.key.as_bytes()).collect();
     let record = json!({
@@ -194,7 +194,7 @@ fn patient() -> aws_sdk_sqs::config::Builder {
     aws_sdk_sqs::Config::builder().timeout_config(timeouts)
 }
 
-/// Passes one message to its function; a failed one is not deleted and comes again.
+/// A failed message is not deleted and comes again.
 async fn settle<F>(client: &Client, queue_url: &str, function: &F, message: &Message)
 where
     F: EventHandler<Event = SqsEvent, Reply = SqsBatchResponse>,
@@ -202,7 +202,6 @@ where
     let reply = function.handle(sqs_event(message)).await;
     if reply.is_ok_and(|reply| reply.batch_item_failures.is_empty()) {
         let handle = message.receipt_handle().unwrap_or_default();
-        // If it stays, it comes again, which is harmless.
         let _ = client
             .delete_message()
             .queue_url(queue_url)
@@ -222,7 +221,7 @@ pub fn stream_readers(env: &Env) -> Vec<StreamReader> {
         .collect()
 }
 
-/// Passes on batches of changes. A failed batch comes again; changes already counted are skipped.
+/// A failed batch comes again; counted changes are skipped.
 async fn count(mut reader: StreamReader, function: Arc<CountChanges>) {
     loop {
         let batch = reader
@@ -259,7 +258,7 @@ fn sqs_event(message: &Message) -> SqsEvent {
     event
 }
 
-/// Sweeps on schedule; the next sweep finds what one missed.
+/// The next sweep finds what one missed.
 async fn sweep(sweeper: SweepUnsettled, every: Duration, queues: SettleQueues) {
     let mut ticks = tokio::time::interval(every);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -278,8 +277,8 @@ async fn sweep(sweeper: SweepUnsettled, every: Duration, queues: SettleQueues) {
     }
 }
 
-/// True while messages wait: with a speedup, sweeps would send messages faster than they are
-/// processed, until an important one waits behind thousands.
+/// True while messages wait. Fast sweeps would send more than are processed, until an important one
+/// waits behind thousands.
 async fn is_behind(queues: &SettleQueues) -> bool {
     for dependency in DEPENDENCIES {
         let waiting = queues.count_waiting(dependency).await;

@@ -18,13 +18,11 @@ pub(crate) struct Sample<V = &'static str> {
     pub(crate) what: Words,
 }
 
-/// Samples of one environment, without minted codes.
 pub(crate) struct Samples {
     pub(crate) codes: &'static [Sample],
     pub(crate) receipts: &'static [Sample],
 }
 
-/// Prefixes with their outcomes.
 type Cases = fn() -> Vec<(&'static str, &'static str)>;
 
 pub(crate) struct DemoCampaign {
@@ -35,7 +33,7 @@ pub(crate) struct DemoCampaign {
     pub(crate) test: Samples,
     pub(crate) live: Samples,
     pub(super) commands: fn(&Caller<'_>) -> Vec<Command>,
-    /// The simulator that the live key reaches; it has commands too.
+    /// Reached by the live key.
     pub(super) simulator: Option<&'static str>,
     /// Other values that the simulator knows, with a heading.
     pub(super) cases: Option<(&'static str, Cases)>,

@@ -1,12 +1,10 @@
-//! Commands to paste: single calls, and receipts, whose steps use earlier results.
+//! Commands to paste: single calls, and receipts in steps.
 
 use super::Access;
 use crate::tax_portal::cases::TIME;
 
-/// A command and the expected result.
 pub(super) type Command = (&'static str, String);
 
-/// The caller that commands are printed for.
 #[derive(Clone, Copy)]
 pub(super) struct Caller<'a> {
     pub(super) base_url: &'a str,
@@ -16,8 +14,8 @@ pub(super) struct Caller<'a> {
     pub(super) live: bool,
 }
 
-/// Sets a random number that makes each receipt and attempt unique. A pasted block runs several
-/// times within a second, so the time would not.
+/// A random number for each receipt and attempt. A block runs several times a second, so the time
+/// would not do.
 const RUN: &str = r"RUN=$(od -An -N4 -tu4 /dev/urandom | tr -d ' \n')";
 
 impl Caller<'_> {
@@ -58,7 +56,7 @@ impl Caller<'_> {
         )
     }
 
-    /// Creates a receipt and keeps the reply in `$ANSWER`.
+    /// Keeps the reply in `$ANSWER`.
     fn create_receipt(&self, body: &str) -> String {
         format!(
             "ANSWER=$({} -d {body}); {}",
@@ -67,7 +65,7 @@ impl Caller<'_> {
         )
     }
 
-    /// Creates a typed receipt: a live key uses the code prefix, a test key the sentinel.
+    /// A live key uses the code prefix, a test key the sentinel.
     fn typed(&self, letters: &str, outcome: &str) -> String {
         let code = if self.live {
             format!("{letters}01'$RUN'")
@@ -80,7 +78,7 @@ impl Caller<'_> {
         format!("{RUN}; {create_receipt}")
     }
 
-    /// Submits the receipt in `$ANSWER` and keeps the reply in `$SUBMITTED`.
+    /// Keeps the reply in `$SUBMITTED`.
     fn submit(&self, more: &str) -> String {
         let (post, receipt) = (self.post("submissions"), field("ANSWER", "id"));
         format!(
@@ -91,7 +89,7 @@ impl Caller<'_> {
         )
     }
 
-    /// Polls the submission in `$SUBMITTED` until it is settled, for at most 20 seconds.
+    /// Polls `$SUBMITTED` for at most 20 seconds.
     fn look(&self) -> String {
         let (base_url, key) = (self.base_url, &self.access.key);
         let id = field("SUBMITTED", "id");
@@ -104,8 +102,7 @@ impl Caller<'_> {
     }
 }
 
-/// A tour of a campaign with codes. Its phones are not the quickstart's, whose entries count
-/// towards the daily limit.
+/// The quickstart's entries count towards the daily limit, so phones differ from its.
 pub(super) fn codes(caller: &Caller<'_>) -> Vec<Command> {
     let enter = |attempt, phone, index| caller.enter(attempt, phone, caller.code(index));
     vec![

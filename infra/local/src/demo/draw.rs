@@ -1,4 +1,4 @@
-//! A finished draw of a demo campaign, made with the operator's commands in some seconds.
+//! A finished draw, made with the operator's commands in seconds.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -20,12 +20,11 @@ const DRAW: &str = "demo";
 const KETTLE: &str = "A kettle";
 const ENTRANTS: u32 = 12;
 
-/// Times of the draw, in minutes before now.
+/// Minutes before now.
 const FROM: i64 = 240;
 const ENTERED: i64 = 180;
 const TO: i64 = 120;
-/// Time until the round: storage keeps the commitment's real time, so the draw cannot be dated in
-/// the past.
+/// Storage keeps the commitment's real time, so the draw cannot be in the past.
 const ROUND: Duration = Duration::from_secs(10);
 /// Divides the notice before a round.
 const SPEEDUP: &str = "1000";
@@ -60,7 +59,7 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
     let round = now.after(ROUND).to_string();
     let folder = tempfile::tempdir().map_err(|_| unusable("temporary folder"))?;
     let output = folder.path().join("draw").display().to_string();
-    // Without it, a freeze comes at least ten minutes before its round.
+    // A freeze comes at least ten minutes before its round otherwise.
     let speedup = (config::RETRY_SPEEDUP.to_owned(), SPEEDUP.to_owned());
     let env = env.clone().overridden_by([speedup].into_iter().collect());
     let kettle = format!("{KETTLE}=1");

@@ -1,6 +1,4 @@
-//! Two weeks of entries in the demo campaigns: some run, one is at its end.
-//!
-//! The records are written as the service writes them, but backdated, and counted like all others.
+//! Two weeks of backdated entries in the demo campaigns: some run, one is at its end.
 
 use std::time::Duration;
 
@@ -41,14 +39,13 @@ const REGIONS: [&str; 6] = [
     "Zanzibar",
 ];
 
-/// Entries with codes, including refused ones.
+/// Refused ones included.
 const CODE_ENTRIES: u64 = 1_400;
 const CODES: u64 = 4_000;
 const PRIZE: &str = "A crate of soda";
 const PRIZE_CODES: u64 = 60;
 const LAST_ENTRIES: u64 = 300;
 const RECEIPTS: u64 = 200;
-/// The campaign whose entries are written last.
 const LAST: &str = "mango-2025";
 const PACKS: &str = "packs";
 const WINNING_PACKS: &str = "winning-packs";
@@ -58,15 +55,14 @@ const FISCAL_OFFSET: FixedOffset = FixedOffset::east_opt(3 * 3_600).expect("less
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Goods {
-    /// Participating and other products.
     TakePart,
-    /// A participating product under a name that the campaign does not know.
+    /// Takes part under a name that the campaign does not know.
     Misnamed,
-    /// A receipt of a trader outside the campaign.
+    /// A trader outside the campaign.
     OtherTrader,
 }
 
-/// Writes the entries, unless an earlier run did and kept them in the data folder.
+/// Writes entries, unless the data folder has them.
 pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
     let past = Past::connect(env).await?;
     let (_, last) = past.campaign(LAST).await?;
@@ -89,7 +85,6 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
 struct Entries {
     past: Past,
     now: Timestamp,
-    /// State of a random generator with a fixed seed.
     state: u64,
 }
 
@@ -102,8 +97,7 @@ impl Entries {
         self.state % end
     }
 
-    /// A time in the campaign's last two weeks; later days have more, and afternoons more than
-    /// nights.
+    /// A time in the last two weeks; later days have more, and afternoons more than nights.
     fn time(&mut self, campaign: &Campaign) -> Timestamp {
         let end = campaign.window.end.filter(|end| *end < self.now);
         let last = end.unwrap_or(self.now);
@@ -114,8 +108,7 @@ impl Entries {
         let of_day = (0..3).map(|_| self.below(8 * HOUR_MILLIS)).sum::<u64>() + 2 * HOUR_MILLIS;
         let millis = (midnight + of_day).saturating_sub(age * DAY_MILLIS);
         let at = |millis| Timestamp::from_millis(i64::try_from(millis).unwrap_or(i64::MAX));
-        // Today is not over. Another random number would make all later ones depend on the time of
-        // day.
+        // Today is not over; another random number would change all later ones.
         match at(millis) {
             ahead if ahead >= last => at(millis.saturating_sub(DAY_MILLIS)),
             at => at,
@@ -239,7 +232,7 @@ impl Entries {
         Ok(())
     }
 
-    /// The tax authority's record of a purchase some hours before a submission.
+    /// A purchase some hours before a submission.
     fn record(
         &mut self,
         number: u64,
@@ -286,7 +279,7 @@ impl Entries {
         })
     }
 
-    /// A submission whose receipt waits to be judged, with its photo in storage.
+    /// Waits to be judged, with its photo in storage.
     async fn pending(
         &self,
         new: NewSubmission,

@@ -1,4 +1,4 @@
-//! The demo campaigns: loaded as an operator loads them, and printed with commands to paste.
+//! The demo campaigns, loaded like an operator's.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,15 +32,14 @@ pub mod samples;
 use self::campaigns::{CAMPAIGNS, DemoCampaign};
 pub use self::printed::describe;
 
-/// Placeholder in the files for the partner's URL.
 const PARTNER_URL: &str = "PARTNER_URL";
 
 const CODES: u64 = 8;
 
-/// File in the data folder with keys and codes: tables do not hold them in readable form.
+/// Keys and codes, which tables do not hold in readable form.
 const KEPT: &str = "demo.json";
 
-/// A demo campaign with all that is needed to try it. Holds keys and codes, so it has no `Debug`.
+/// Holds keys and codes, so it has no `Debug`.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Demo {
     slug: CampaignSlug,
@@ -88,8 +87,8 @@ impl From<Failure> for DemoError {
     }
 }
 
-/// Loads the demo campaigns. With a data folder, only the first time: later runs keep an operator's
-/// changes and show the same keys and codes.
+/// Loads the demo campaigns. With a data folder, only once: later runs keep an operator's changes,
+/// and show the same keys and codes.
 pub async fn load(
     env: &Env,
     data: Option<&Path>,
@@ -116,8 +115,7 @@ pub async fn load(
     Ok(demos)
 }
 
-/// Updates the simulated partner's port, which differs in each run. Keeps a partner that an
-/// operator configured.
+/// Updates the simulated partner's port; keeps an operator's own partner.
 async fn move_partner(env: &Env, demos: &[Demo], partner_url: &str) -> Result<(), DemoError> {
     let tables = Tables::from_env(env, &Aws::for_function(env)?)?;
     for demo in demos {
@@ -133,7 +131,7 @@ async fn move_partner(env: &Env, demos: &[Demo], partner_url: &str) -> Result<()
         };
         if rules.url.starts_with("http://127.0.0.1:") && rules.url.ends_with(partner::PATH) {
             rules.url = partner_url.to_owned();
-            // Refused if an operator toggled its pause switch at the same time.
+            // An operator toggled the pause switch at the same time.
             tables
                 .campaigns
                 .replace(Some(&before), &after)

@@ -1,12 +1,11 @@
-//! Photos of sample receipts. The demo's are drawn from the tax authority's records, so that they
-//! agree.
+//! Photos of sample receipts. The demo's agree with the tax authority's records.
 
 use common::domain::receipt::payload::ReceiptTime;
 use common::domain::receipt::record::{FiscalRecord, Quantity};
 use png::{BitDepth, ColorType, Compression, Encoder, EncodingError};
 use qrcode::{Color, QrCode};
 
-/// Columns of each character, from the left; the lowest bit is at the top.
+/// Columns from the left; the lowest bit is at the top.
 const GLYPHS: [(char, [u8; 5]); 43] = [
     (' ', [0x00, 0x00, 0x00, 0x00, 0x00]),
     ('*', [0x2a, 0x1c, 0x7f, 0x1c, 0x2a]),
@@ -56,12 +55,12 @@ const GLYPHS: [(char, [u8; 5]); 43] = [
 const PORTAL: &str = "https://verify.tra.go.tz";
 
 const COLUMNS: usize = 34;
-/// Pixels of a printer's dot, and of a module of the QR code.
+/// Pixels of a printer's dot, and of a QR module.
 const DOT: usize = 3;
 const MODULE: usize = 6;
 const CHARACTER: usize = 6 * DOT;
 const LINE: usize = 11 * DOT;
-/// Pixels of table around the paper, and the paper's margin.
+/// Pixels around the paper, and its margin.
 const TABLE: usize = 30;
 const MARGIN: usize = 36;
 const WIDTH: usize = COLUMNS * CHARACTER + 2 * (TABLE + MARGIN);
@@ -71,7 +70,7 @@ const PAPER: u8 = 244;
 const TABLE_TOP: u8 = 120;
 const INK: u8 = 50;
 
-/// A photo of a receipt as PNG. Without its QR code, only a person can read it.
+/// A PNG. Without its QR code, only a person can read it.
 pub(crate) fn photo(lines: &[String], qr_text: Option<&str>) -> Result<Vec<u8>, EncodingError> {
     let qr = qr_text.and_then(|text| QrCode::new(text).ok());
     let qr_height = qr.as_ref().map_or(0, |qr| (qr.width() + 8) * MODULE);
@@ -90,7 +89,6 @@ pub(super) fn payload(record: &FiscalRecord) -> String {
     portal_link(record.code.as_str(), &time(record))
 }
 
-/// The text of a real receipt's QR code.
 pub(crate) fn portal_link(code: &str, time: &str) -> String {
     format!("{PORTAL}/{code}_{}", time.replace(':', ""))
 }
@@ -118,7 +116,7 @@ pub(super) fn lines(record: &FiscalRecord) -> Vec<String> {
     )
 }
 
-/// The lines of a receipt; amounts are in cents.
+/// Amounts are in cents.
 pub(crate) fn print(
     head: [String; 3],
     date: &str,
@@ -160,7 +158,6 @@ struct Picture {
 }
 
 impl Picture {
-    /// Paper on a table, brighter at the top.
     fn new(height: usize) -> Self {
         let mut pixels = Vec::with_capacity(WIDTH * height);
         for y in 0..height {

@@ -1,4 +1,4 @@
-//! Writes backdated records as the service writes them.
+//! Writes backdated records like the service.
 
 use std::sync::Arc;
 
@@ -20,11 +20,11 @@ use ops_core::tables::Tables;
 
 use super::{DemoError, unusable};
 
-/// Access key of the writer. The stack does not announce its photos: their receipts know of them,
-/// or their event is a sample to be sent by hand.
+/// The stack does not announce this writer's photos: their receipts know of them, or their event is
+/// a sample.
 pub(crate) const ACCESS_KEY: &str = "demo";
 
-/// On a slow machine, the database may still process an attempt that timed out.
+/// The database may still process an attempt that timed out.
 const MAX_ATTEMPTS: u32 = 5;
 
 pub(super) struct Past {
@@ -83,7 +83,7 @@ impl Past {
         })
     }
 
-    /// Writes a submission with its outcome, whatever the limits of its phone.
+    /// Writes a submission and outcome, ignoring limits.
     pub(super) async fn write(
         &self,
         mut submission: Submission,

@@ -1,4 +1,4 @@
-//! The demo campaigns as printed in the terminal: keys, codes, and blocks of commands to paste.
+//! The demo campaigns as printed: keys, codes, and blocks to paste.
 //!
 //! A block works in bash and zsh, line by line or at once. Interactive zsh refuses comments, so
 //! `echo` announces each step.
@@ -9,16 +9,14 @@ use super::campaigns::DemoCampaign;
 use super::commands::{Caller, Command};
 use super::{Access, Demo};
 
-/// Describes the demo campaigns, with the blocks that work in this stage: staging refuses live
-/// keys.
+/// Blocks that work in this stage: staging refuses live keys.
 pub fn describe(demos: &[Demo], base_url: &str, stage: &str) -> String {
     let describe = |demo: &Demo| demo.describe(base_url, stage == "production");
     demos.iter().map(describe).collect()
 }
 
 impl Demo {
-    /// A command that enters a consumer with the test key and a code. Repeated, it returns the same
-    /// entry.
+    /// Repeated, it returns the same entry.
     pub fn first_entry(&self, base_url: &str) -> String {
         let caller = self.caller(base_url, Environment::Test);
         caller.enter("first-entry", "0715000444", caller.code(7))

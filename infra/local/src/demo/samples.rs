@@ -1,5 +1,4 @@
-//! The records behind the sample events, so that each event works unchanged: a campaign, a public
-//! test key, and records with the events' ids.
+//! Records behind the sample events: a campaign, a public test key, and the events' ids.
 
 use common::app::auth::DEFAULT_PER_MINUTE;
 use common::clock::Clock;
@@ -15,14 +14,14 @@ use super::past::Past;
 use super::{DemoError, unusable};
 
 const FILE: &str = include_str!("../../demo/sample-events.yaml");
-/// The key in the events: public, and a test key.
+/// Public, for test entries only.
 const KEY: &str = "svc_test_KeyOfTheSampleEvents";
 const SUBMISSION: &str = "5d2f7c1e-0b64-8a8e-9f3d-7c6e0d3407c3";
-/// A receipt whose photo has not been uploaded.
+/// The photo has not been uploaded.
 const AWAITED: &str = "a1c4e7f0-3b52-4d68-8e91-2f6a5b4c3d2e";
-/// A receipt whose photo is in storage, with its event still to come.
+/// The photo is in storage; its event comes later.
 const ARRIVED: &str = "c7e9b2d4-61f8-4a35-9b0c-8d7e6f5a4b3c";
-/// First bytes of that photo; nothing reads further.
+/// First bytes; nothing reads further.
 const PHOTO: &[u8] = &[
     0xff, 0xd8, 0xff, 0xe0, 0, 0x10, b'J', b'F', b'I', b'F', 0, 1,
 ];

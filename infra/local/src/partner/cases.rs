@@ -1,6 +1,5 @@
 //! The simulated partner's behavior, by a code's first four letters.
 
-/// Codes that begin with the same four letters.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     pub prefix: &'static str,
@@ -13,14 +12,13 @@ pub(super) enum Behavior {
     Accept,
     Win,
     Fixed(Reply),
-    /// Redeems the code; the first reply is slow.
     Slow,
-    /// Unavailable for the first requests of a reference, then accepts.
+    /// Unavailable at first, then accepts.
     Down,
     DownThenInvalid,
-    /// Redeems the code; a retry of the reference is told that it was used.
+    /// A retry of the reference is told that the code was used.
     Flip,
-    /// Redeems the code, but closes the connection instead of the first reply.
+    /// Closes the first connection instead of replying.
     Gone,
 }
 
@@ -31,7 +29,7 @@ pub(super) enum Reply {
     /// HTTP status, media type and body.
     Text(u16, &'static str, &'static str),
     Huge,
-    /// A redirect to some clouds' metadata address, which serves credentials.
+    /// Redirects to some clouds' metadata address, which serves credentials.
     Move,
     /// One byte at a time, without end.
     Drip,
@@ -40,8 +38,8 @@ pub(super) enum Reply {
 /// Failures per reference before recovery.
 pub(super) const FAILURES: u32 = 2;
 
-/// The partner's statuses: accepted, with an instant prize, no such code, redeemed before, a limit
-/// reached, a blocked consumer.
+/// Accepted, with an instant prize, no such code, redeemed before, a limit reached, a blocked
+/// consumer.
 pub(super) const ACCEPTED: i64 = 0;
 pub(super) const WON: i64 = 1;
 const INVALID: i64 = 20;
@@ -160,7 +158,6 @@ pub(super) fn normalize(code: &str) -> String {
         .collect()
 }
 
-/// The behavior for a [normalized](normalize) code.
 pub(super) fn behavior(code: &str) -> Behavior {
     let case = CASES.iter().find(|case| code.starts_with(case.prefix));
     case.map_or(Behavior::Fixed(NOT_A_CODE), |case| case.behavior)

@@ -1,6 +1,5 @@
-//! A simulated partner that validates codes. Its behavior depends on the code: see
-//! [`cases::CASES`]. It shares no code with the client, so that a mistake in one does not hide in
-//! the other.
+//! A simulated partner that validates codes; [`cases::CASES`] has its behavior. It shares no code
+//! with the client, so that a mistake in one does not hide in the other.
 
 use std::collections::HashMap;
 use std::io;
@@ -19,7 +18,7 @@ pub const PATH: &str = "/redeem";
 
 #[derive(Clone)]
 pub struct PartnerOptions {
-    /// Header and value that authenticate callers; `None` admits everyone.
+    /// Required header and value.
     pub secret: Option<(String, String)>,
     pub slow_for: Duration,
 }
@@ -34,7 +33,7 @@ impl Default for PartnerOptions {
 }
 
 pub struct SimulatedPartner {
-    /// Such as `http://127.0.0.1:4050`; [`PATH`] is below it.
+    /// [`PATH`] is below it.
     pub base_url: String,
     state: Arc<PartnerState>,
     _server: Server,
@@ -107,7 +106,7 @@ impl PartnerState {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a request and returns its number under its reference, from 1.
+    /// The request's number under its reference, from 1.
     fn count(&self, reference: &str, code: &str) -> u32 {
         let mut memory = self.memory();
         memory.codes.push(code.to_owned());
@@ -116,7 +115,7 @@ impl PartnerState {
         *asked
     }
 
-    /// Redeems a code for a reference. Returns false if another reference redeemed it.
+    /// False if another reference redeemed the code.
     fn redeem(&self, code: &str, reference: &str) -> bool {
         let mut memory = self.memory();
         let owner = memory.owners.entry(code.to_owned());

@@ -21,10 +21,10 @@ use super::cases::{
     normalize,
 };
 
-/// Of 62,500 bytes each: 10 MB in all.
+/// Parts have 62,500 bytes: 10 MB in all.
 const HUGE_PARTS: usize = 160;
 const HUGE_PART: Bytes = Bytes::from_static(&[b' '; 62_500]);
-/// A target that the client must not follow.
+/// The client must not follow.
 const AWAY: &str = "http://169.254.169.254/";
 const DRIP_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -115,7 +115,7 @@ fn fixed(reply: Reply) -> Response {
     }
 }
 
-/// Promises more bytes than it sends, then closes the connection.
+/// Promises more bytes than it sends.
 fn broken() -> Response {
     let parts = [Ok(Bytes::from_static(b"{")), Err(io::Error::other("gone"))];
     let body = Body::from_stream(stream::iter(parts));

@@ -1,4 +1,4 @@
-//! Reads the body of a PUT, within the size limit, and verifies its checksums.
+//! Reads a PUT's body within the size limit, and verifies checksums.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -25,7 +25,7 @@ pub(super) async fn read(
             let chunk =
                 chunk.map_err(|error| S3Error::with_source(S3ErrorCode::IncompleteBody, error))?;
             read = read.saturating_add(chunk.len());
-            // Bytes beyond the limit are discarded, so that the caller gets the refusal.
+            // The rest is discarded, so that the caller gets the refusal.
             if read <= max_bytes {
                 bytes.extend_from_slice(&chunk);
             }
@@ -45,7 +45,6 @@ pub(super) async fn read(
     Ok(bytes)
 }
 
-/// Checksums are in headers, or in trailers.
 fn check(request: &S3Request<PutObjectInput>, bytes: &[u8]) -> S3Result<()> {
     let trailers = request
         .trailing_headers

@@ -1,5 +1,5 @@
-//! A bucket in a folder, with a file per object: metadata as a line of JSON, then the bytes. The
-//! name is a digest of the key, so no key can leave the folder or be too long.
+//! A bucket in a folder, a file per object: metadata as a line of JSON, then the bytes. Its name is
+//! a digest of the key, so no key leaves the folder or is too long.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
@@ -18,7 +18,7 @@ const UNFINISHED: &str = "unfinished";
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
-    /// Opens or creates the folder, and removes an interrupted write.
+    /// Opens or creates the folder; removes an interrupted write.
     pub(super) fn open(path: PathBuf) -> io::Result<Self> {
         fs::create_dir_all(&path)?;
         private_file::remove(&path.join(UNFINISHED))?;
@@ -36,7 +36,7 @@ impl Folder {
         Ok(objects)
     }
 
-    /// Writes an object, replacing an earlier one atomically.
+    /// Replaces an earlier object atomically.
     pub(super) fn write(&self, object: &Object, bytes: &[u8]) -> io::Result<()> {
         let unfinished = self.0.join(UNFINISHED);
         let mut file = File::create(&unfinished)?;

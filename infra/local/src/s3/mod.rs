@@ -1,5 +1,5 @@
-//! The embedded S3: buckets in memory or in a folder, signatures checked, and an event for every
-//! object written.
+//! The embedded S3: buckets in memory or a folder, checked signatures, and an event for every
+//! object.
 
 mod body;
 mod browser;
@@ -24,30 +24,30 @@ pub(crate) use self::store::etag;
 use crate::loopback::{Loopback, Server};
 use crate::sts::is_access_key;
 
-/// Maximum size of an object: the openings of a draw of a million entrants have 60 MB.
+/// The openings of a draw of a million entrants have 60 MB.
 pub const MAX_OBJECT_BYTES: usize = 256 * 1024 * 1024;
 
 pub struct S3Options<'a> {
-    /// The buckets; no others can be created.
+    /// No others can be created.
     pub buckets: &'a [&'a str],
-    /// The folder for objects, of this S3 alone; `None` keeps them in memory.
+    /// Used by this S3 alone; `None` keeps objects in memory.
     pub folder: Option<PathBuf>,
     pub secret_key: &'a str,
-    /// Receives an event for each object written; may be closed.
+    /// May be closed.
     pub created: mpsc::UnboundedSender<ObjectCreated>,
-    /// Clock for the objects' times. Signatures expire by the machine's clock.
+    /// Signatures expire by the machine's clock instead.
     pub clock: Clock,
-    /// Maximum size; larger objects are refused with `EntityTooLarge`.
+    /// Larger objects are refused with `EntityTooLarge`.
     pub max_object_bytes: usize,
 }
 
-/// An object was written: `s3:ObjectCreated:Put`.
+/// An `s3:ObjectCreated:Put`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectCreated {
     pub bucket: String,
-    /// The raw key; S3's own events URL-encode it.
+    /// Raw; S3's events URL-encode it.
     pub key: String,
-    /// In bytes.
+    /// Bytes.
     pub size: i64,
     /// MD5 in hexadecimal, without quotes.
     pub etag: String,
@@ -71,9 +71,10 @@ impl S3Auth for Keys {
     }
 }
 
-/// Starts an S3, with bucket names in the path, and returns once it listens.
+/// Starts an S3 with bucket names in the path.
 ///
-/// # Errors If it cannot listen, or the folder is unusable or holds something else.
+/// # Errors
+/// If it cannot listen, or the folder is unusable or holds something else.
 pub async fn serve(options: S3Options<'_>) -> io::Result<Server> {
     let mut service = S3ServiceBuilder::new(Objects {
         store: Store::open(options.buckets, options.folder)?.into(),

@@ -1,4 +1,4 @@
-//! The S3 operations that the service uses; others get `NotImplemented`.
+//! The used S3 operations; others get `NotImplemented`.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -17,7 +17,7 @@ use super::store::{Condition, Object, S3Refusal, Store, etag};
 use super::{ObjectCreated, body};
 
 const NO_TYPE: &str = "binary/octet-stream";
-/// Keys per page, both default and maximum.
+/// Default and maximum.
 const MAX_KEYS: i32 = 1000;
 
 pub(super) struct Objects {
@@ -28,7 +28,7 @@ pub(super) struct Objects {
 }
 
 impl Objects {
-    /// Runs work on a blocking thread. It completes even if the caller disconnects.
+    /// Runs work on a blocking thread to its end, even if the caller disconnects.
     async fn store<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Store) -> Result<T, S3Refusal> + Send + 'static,
@@ -71,7 +71,7 @@ impl s3s::S3 for Objects {
         };
         self.store(move |store| {
             store.put(&event.bucket, object, bytes, condition)?;
-            // An error means that no one listens.
+            // No one listens.
             let _ = created.send(event);
             Ok(())
         })
@@ -128,7 +128,7 @@ impl s3s::S3 for Objects {
         Ok(S3Response::new(DeleteObjectOutput::default()))
     }
 
-    /// The continuation token is the last key of the previous page.
+    /// The token is the previous page's last key.
     async fn list_objects_v2(
         &self,
         request: S3Request<ListObjectsV2Input>,
@@ -171,7 +171,7 @@ fn condition(input: &PutObjectInput) -> S3Result<Condition> {
     }
 }
 
-/// A range of the bytes, and its `Content-Range`; an empty object has none.
+/// Bytes and `Content-Range`; an empty object has none.
 fn part(bytes: &Bytes, range: s3s::dto::Range) -> S3Result<(Bytes, String)> {
     let whole = u64::try_from(bytes.len()).map_err(S3Error::internal_error)?;
     let place = range.check(whole)?;

@@ -1,4 +1,4 @@
-//! The objects, under one lock, so that exactly one of several concurrent first writes succeeds.
+//! Objects under one lock: one of several concurrent first writes succeeds.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,7 +17,7 @@ pub(super) struct Object {
     pub(super) key: String,
     pub(super) content_type: String,
     pub(super) etag: String,
-    /// In bytes.
+    /// Bytes.
     pub(super) size: i64,
     pub(super) last_modified: DateTime<Utc>,
 }
@@ -51,14 +51,13 @@ struct Stored {
 #[derive(Default)]
 struct Bucket {
     folder: Option<Folder>,
-    /// By key, in listing order.
+    /// Keys in listing order.
     stored: BTreeMap<String, Stored>,
 }
 
 pub(super) struct Store(Mutex<BTreeMap<String, Bucket>>);
 
 impl Store {
-    /// Opens the buckets, and loads their objects from the folder.
     pub(super) fn open(names: &[&str], folder: Option<PathBuf>) -> io::Result<Self> {
         let open = |name: &&str| {
             let folder = folder.as_ref().map(|folder| folder.join(name));

@@ -103,7 +103,7 @@ impl Shared {
         work(&mut state.queues, now)
     }
 
-    /// Like [`Self::with`], if messages become visible at another time.
+    /// [`Self::with`], if messages become visible at another time.
     fn with_news<T>(&self, work: impl FnOnce(&mut Queues, Instant) -> T) -> T {
         let result = self.with(work);
         self.changed.send_replace(());

@@ -1,4 +1,4 @@
-//! The emulated services of a stack, and the variables that lead functions to them.
+//! Emulated services, and the variables that lead functions to them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,20 +25,18 @@ use crate::tax_portal::{TaxPortal, TaxPortalOptions};
 use crate::{beacon, dynamodb, sts};
 
 const SECRET_KEY: &str = "local";
-/// As deployed.
+/// The deployed value.
 const VISIBILITY: Duration = Duration::from_mins(9);
-/// As deployed.
+/// The deployed value.
 const MAX_RECEIVES: u32 = 5;
-/// Since midnight, to the time on every receipt of the simulated tax authority.
+/// The time on every simulated receipt.
 const SINCE_MIDNIGHT: TimeDelta = TimeDelta::seconds(10 * 3_600 + 15 * 60 + 30);
-/// UTC offset of fiscal devices.
 const FISCAL_OFFSET: FixedOffset = FixedOffset::east_opt(3 * 3_600).expect("less than a day");
 
 pub(super) struct Emulators {
     pub(super) variables: BTreeMap<String, String>,
     pub(super) servers: Vec<Server>,
     pub(super) queue_clock: QueueClock,
-    /// The URL where the partner redeems codes.
     pub(super) partner_url: String,
     /// `None` if others are used.
     _simulators: (Option<TaxPortal>, Option<SimulatedPartner>),
@@ -178,7 +176,7 @@ async fn tax_portal(options: &Options) -> std::io::Result<TaxPortal> {
     };
     let mut portal = TaxPortalOptions::new(SHOPS, today);
     if options.speedup > 1 {
-        // With a speedup, look-ups are meant to be fast.
+        // A speedup is for fast look-ups.
         portal.throttle = None;
     }
     TaxPortal::serve(portal).await

@@ -2,8 +2,8 @@
 
 use chrono::Days;
 
-/// Behavior of all codes with one prefix. A code is the prefix, the shop's two digits and a running
-/// number: `GOOD010001` is a receipt of the first shop.
+/// A code is a prefix, the shop's two digits and a running number: `GOOD010001` is a receipt of the
+/// first shop.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     pub prefix: &'static str,
@@ -47,16 +47,15 @@ pub(super) enum Paper {
     Future,
     OtherShop,
     OtherDevice,
-    /// In the portal's previous layout.
+    /// The portal's previous layout.
     OlderPage,
 }
 
-/// Look-ups before a receipt is found.
+/// Look-ups without a receipt.
 pub(super) const FIRST: u32 = 2;
-/// Look-ups that show another receipt's page first.
+/// Look-ups of another receipt's page.
 pub(super) const SWAPPED_FIRST: u32 = 1;
 pub(super) const LONG_AGO: Days = Days::new(400);
-/// Time on every receipt.
 pub const TIME: &str = "10:15:30";
 
 /// Other prefixes and unknown shops are never found.

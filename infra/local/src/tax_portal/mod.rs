@@ -1,6 +1,5 @@
-//! A simulation of the tax authority's receipt portal. Its behavior depends on the receipt code:
-//! see [`cases::CASES`]. It shares no code with the portal's client, so that a mistake in one does
-//! not hide in the other.
+//! A simulated receipt portal of the tax authority; [`cases::CASES`] has its behavior. It shares no
+//! code with the portal's client, so that a mistake in one does not hide in the other.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -18,14 +17,12 @@ mod pages;
 mod receipt;
 mod serve;
 
-/// A shop whose receipts the portal has.
 #[derive(Clone, Copy, Debug)]
 pub struct Shop {
     pub trader: &'static str,
     pub tin: &'static str,
     pub serial: &'static str,
-    /// Wanted products, as receipts name them, with the price of one, with tax, in cents of a
-    /// shilling.
+    /// Wanted products, with the price of one, with tax, in cents of a shilling.
     pub items: &'static [(&'static str, i64)],
 }
 
@@ -36,7 +33,7 @@ pub struct Throttle {
 }
 
 pub struct TaxPortalOptions {
-    /// Ordered by the two digits after a code's first four letters, from 01.
+    /// A code's two digits are a shop's number, from 01.
     pub shops: &'static [Shop],
     pub today: Box<dyn Fn() -> NaiveDate + Send + Sync>,
     /// `None` for no limit.
@@ -44,7 +41,7 @@ pub struct TaxPortalOptions {
 }
 
 impl TaxPortalOptions {
-    /// With a limit of eight look-ups in ten seconds.
+    /// Limits to eight look-ups in ten seconds.
     pub fn new(
         shops: &'static [Shop],
         today: impl Fn() -> NaiveDate + Send + Sync + 'static,
@@ -94,7 +91,7 @@ impl TaxPortal {
         })
     }
 
-    /// Look-ups of a code, without refused or throttled ones.
+    /// Counts neither refused nor throttled look-ups.
     pub fn asked(&self, code: &str) -> u32 {
         let memory = self.state.memory();
         let asked = memory.asked.get(&code.to_ascii_uppercase());
@@ -107,7 +104,7 @@ impl PortalState {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a look-up of a code and returns its number, from 1.
+    /// The look-up's number, from 1.
     fn count(&self, code: &str) -> u32 {
         let mut memory = self.memory();
         let asked = memory.asked.entry(code.to_owned()).or_default();

@@ -3,7 +3,7 @@
 use super::cases::TIME;
 use super::receipt::{Line, Receipt};
 
-/// Invented; tests show with it that a customer's name is not passed on.
+/// Invented; tests show that it is not passed on.
 const CUSTOMER: &str = "MTEJA WA MFANO";
 
 fn page(body: &str) -> String {
@@ -123,7 +123,7 @@ pub(super) fn other_layout(receipt: &Receipt) -> String {
     ))
 }
 
-/// The form for a receipt's time: the target of its QR code, and the reply to a wrong time.
+/// The form for a receipt's time: its QR code's target, and the reply to a wrong time.
 pub(super) fn time_prompt() -> String {
     page(
         "<form><label>Please provide your receipt time <input name=\"Secret\"></label><button>OK</button></form>",

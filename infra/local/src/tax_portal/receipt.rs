@@ -21,7 +21,7 @@ pub(super) struct Line {
     pub(super) amount_cents: i64,
 }
 
-/// A trader and a device unknown to all campaigns.
+/// Unknown to all campaigns.
 const OTHER_TRADER: &str = "SOME OTHER TRADER LTD";
 const OTHER_TIN: &str = "999000111";
 const OTHER_SERIAL: &str = "09TZ000999";
@@ -68,7 +68,7 @@ impl Receipt {
         receipt
     }
 
-    /// The receipt's number on its device: the code after its first six characters.
+    /// The number on the device: the code after six characters.
     pub(super) fn number(&self) -> &str {
         self.code.get(6..).unwrap_or_default()
     }
@@ -80,7 +80,7 @@ impl Receipt {
     }
 }
 
-/// Every product with quantities 2, 3, 4 and so on, then half a unit of the first.
+/// Every product, quantities 2, 3, 4 and so on, then half a unit of the first.
 fn many(shop: &Shop) -> Vec<Line> {
     let whole = |(&(description, price_cents), quantity)| line(description, quantity, price_cents);
     let mut lines: Vec<Line> = shop.items.iter().zip(2..).map(whole).collect();

@@ -18,7 +18,7 @@ use super::cases::{self, Behavior, Case, FIRST, Paper, SWAPPED_FIRST, TIME};
 use super::receipt::Receipt;
 use super::{PortalState, pages};
 
-/// Of 62,500 bytes each: 100 MB in all.
+/// Parts have 62,500 bytes: 100 MB in all.
 const HUGE_PARTS: usize = 1_600;
 const HUGE_PART: Bytes = Bytes::from_static(&[b' '; 62_500]);
 
@@ -125,7 +125,7 @@ fn page(paper: Paper, receipt: &Receipt) -> String {
     }
 }
 
-/// Asks for the time again, in place or on the QR code's page.
+/// Asks again, in place or on the QR code's page.
 fn wrong_time(site: &Site, case: &Case, link: Option<&str>) -> Response {
     if case.prefix == "TIME" {
         return html(pages::time_prompt());

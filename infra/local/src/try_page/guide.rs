@@ -1,4 +1,4 @@
-//! The guide to the demo campaigns, with codes and receipts to click and their outcomes.
+//! The demo campaigns, with codes and receipts to click.
 
 use common::domain::message::Language;
 use common::domain::scope::{CampaignSlug, Environment};
@@ -17,12 +17,12 @@ pub(super) struct Guide<'a> {
     first: Option<First<'a>>,
 }
 
-/// The campaign that the page shows first.
+/// Shown first.
 #[derive(Serialize)]
 pub(super) struct First<'a> {
     pub(super) slug: &'a CampaignSlug,
     pub(super) environment: Environment,
-    /// The API's reply; `None` if the page has to ask for it.
+    /// `None` if the page has to ask.
     pub(super) campaign: Option<Box<RawValue>>,
 }
 

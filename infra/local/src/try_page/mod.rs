@@ -1,4 +1,4 @@
-//! The try page: the consumer's side of a campaign, as a brand would build it, with its server.
+//! The try page: the consumer's side, as a brand would build it.
 //!
 //! Its files are in `infra/local/try/` and meant to be read; `proxy` is what runs on a brand's
 //! server, so that the key never reaches a browser; `guide` lists what to try.
@@ -38,7 +38,7 @@ mod sample_receipt;
 
 pub const PATH: &str = "/try";
 
-/// Name, media type and text. The first is the page itself.
+/// Name, media type and text; first the page itself.
 const FILES: [(&str, &str, &str); 13] = [
     (PAGE, HTML, include_str!("../../try/index.html")),
     (
@@ -66,15 +66,14 @@ const PAGE: &str = "index.html";
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
-/// A receipt's photo; `?code=` is the code printed on it.
+/// `?code=` is printed on it.
 const SAMPLE_RECEIPT: &str = "receipt.png";
-/// Marks where the first data goes in the page.
+/// Marks the first data in the page.
 const LOADED: &str = r#"id="loaded">"#;
 
-/// The page asks for its files under their version, so browsers keep them.
+/// Pages ask for files by version, so browsers keep them.
 const KEPT: &str = "public, max-age=31536000, immutable";
 const ASKED_ANEW: &str = "no-cache";
-/// Shorter texts are not worth compressing.
 const MIN_COMPRESSED_BYTES: usize = 512;
 
 /// A digest of the page's files.
@@ -91,7 +90,6 @@ pub(crate) struct TryPage {
     /// Set once the campaigns are loaded.
     pub(crate) demos: Arc<OnceLock<Vec<Demo>>>,
     pub(crate) takes_live_keys: bool,
-    /// The origin to which browsers upload photos.
     pub(crate) storage: String,
 }
 
@@ -173,7 +171,7 @@ impl TryPage {
         Ok(reply)
     }
 
-    /// The page with its files' versions and its first data.
+    /// The page, with versions and first data.
     async fn page(&self, event: &Event) -> Result<String, Error> {
         let query = event.raw_query_string.as_deref().unwrap_or_default();
         let asked: BTreeMap<_, _> = form_urlencoded::parse(query.as_bytes()).collect();
@@ -212,7 +210,7 @@ impl TryPage {
         Ok(page.replace(LOADED, &format!("{LOADED}{loaded}")))
     }
 
-    /// The page loads only its own files, and talks to its own server and storage.
+    /// Only its own files, server and storage.
     fn content_security_policy(&self) -> String {
         format!(
             "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; \

@@ -1,5 +1,5 @@
-//! The server part of a brand's page: adds the key to the page's calls and passes on those that it
-//! needs. `/try/api/{campaign}/{environment}/submissions` becomes `/api/v1/submissions` with that
+//! A brand's server: adds the key to the page's calls and passes on those that it needs.
+//! `/try/api/{campaign}/{environment}/submissions` becomes `/api/v1/submissions` with that
 //! campaign's and environment's key.
 
 use axum::http::header::AUTHORIZATION;
@@ -26,7 +26,7 @@ use crate::demo::Demo;
 
 pub(super) const PREFIX: &str = "/try/api/";
 
-/// Endpoints that a consumer's page needs; fixed paths come before those with `{id}`.
+/// Fixed paths come before those with `{id}`.
 const OPERATIONS: [Route; 6] = [
     GET_CAMPAIGN,
     CREATE_SUBMISSION,
@@ -36,7 +36,7 @@ const OPERATIONS: [Route; 6] = [
     REFRESH_UPLOAD_URL,
 ];
 
-/// Headers passed to the API. A browser must not set the API key or the client address.
+/// A browser must not set the API key or the client address.
 const HEADERS: [&str; 4] = [
     "accept-language",
     "content-type",
@@ -44,14 +44,14 @@ const HEADERS: [&str; 4] = [
     "x-request-id",
 ];
 
-/// CSRF protection: another origin's page needs a preflight to send this header, and gets none.
+/// CSRF protection: another origin's page needs a preflight for this header, and gets none.
 const GUARD: (&str, &str) = ("x-requested-with", "try-page");
 
-/// A page sends a few hundred bytes: 40 claimed items are under 4 KiB. Photos go to storage, not here.
+/// 40 claimed items are under 4 KiB. Photos go to storage.
 const MAX_BYTES: usize = 16 * 1024;
 
 impl TryPage {
-    /// Answers a call of the page with the API's reply, or an error of the same shape.
+    /// Errors have the API's shape.
     pub(super) async fn forward(&self, call: &str, event: Event) -> Reply {
         match self.on_behalf(call, &event) {
             Ok(event) => self.gateway.dispatch(event).await,
@@ -115,7 +115,7 @@ impl TryPage {
         self.with_key(demo, environment, path, event)
     }
 
-    /// The campaign in a language, as the API tells it to the page.
+    /// The campaign as the API tells it.
     pub(super) async fn campaign(
         &self,
         demo: &Demo,

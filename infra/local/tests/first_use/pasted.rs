@@ -11,7 +11,7 @@ use local::stack::{Options, Stack};
 
 use super::repository;
 
-/// Without startup files.
+/// Runs no startup files.
 const BASH: &[&str] = &["bash", "--noprofile", "--norc", "-i"];
 const ZSH: &[&str] = &["zsh", "-f", "-i"];
 
