@@ -1,9 +1,9 @@
-//! The published contract of the API: an OpenAPI description, and the pages made from it. `cargo
-//! run -p api-pages` writes both to `functions/api-docs/files`, and that function serves them.
+//! The published contract of the API: an OpenAPI description, and pages made from it. `cargo run -p
+//! api-pages` writes both to `functions/api-docs/files`, which that function serves.
 //!
 //! - [`description`] generates the description from the service's types;
 //! - `ordered` writes JSON in reading order;
-//! - `pages` makes the pages from the description, `tables`, and the Markdown in `prose/`.
+//! - `pages` makes pages from the description, `tables`, and the Markdown in `prose/`.
 
 pub mod description;
 mod ordered;
@@ -12,10 +12,10 @@ mod tables;
 
 use crate::description::{Replies, describe};
 
-/// Base URL in the files; the function replaces it with its deployment's.
+/// The function replaces it with its deployment's.
 pub const EXAMPLE_BASE_URL: &str = "https://api.example.com";
 
-/// The files' folder, relative to this crate.
+/// Relative to this crate.
 pub const FOLDER: &str = "../../functions/api-docs/files";
 
 pub fn files() -> Vec<(String, String)> {

@@ -1,7 +1,6 @@
 //! `cargo run -p api-pages` writes the files that the function `api-docs` serves.
 //!
-//! With a deployment's base URL and a folder, it writes that deployment's description there
-//! instead.
+//! With a base URL and a folder, it writes that deployment's description there.
 
 use std::io;
 use std::path::Path;

@@ -4,7 +4,6 @@ use common::http::routes::ROUTES;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-/// First members of an object of the description.
 const FIRST: [&str; 19] = [
     "openapi",
     "info",
@@ -27,12 +26,12 @@ const FIRST: [&str; 19] = [
     "schema",
 ];
 
-/// A value with its fields in its schema's order.
+/// Fields in the schema's order.
 pub(crate) fn value(whole: &Value, value: &Value, schema: &Value) -> String {
     text(&arranged(whole, value, Order::Schema(schema)))
 }
 
-/// The whole description, successful replies first.
+/// Successful replies first.
 pub(crate) fn description_text(whole: &Value) -> String {
     text(&arranged(whole, whole, Order::Description)) + "\n"
 }
@@ -62,9 +61,7 @@ impl Serialize for Ordered<'_> {
 #[derive(Clone, Copy)]
 enum Order<'a> {
     Description,
-    /// Names of the API in this order.
     Listed(&'a Value),
-    /// Examples of a schema in this order.
     Examples(&'a Value, &'a Value),
     /// Summary and value, with the schema.
     Example(&'a Value),
@@ -102,7 +99,7 @@ fn arranged<'a>(whole: &'a Value, value: &'a Value, order: Order<'a>) -> Ordered
     }
 }
 
-/// The object behind references, choices with null, and variants.
+/// Follows references, choices with null, and variants.
 fn object_of<'a>(whole: &'a Value, schema: &'a Value) -> &'a Value {
     let schema = linked(whole, schema);
     let choices = ["anyOf", "oneOf"]

@@ -1,4 +1,4 @@
-//! The reference's tables from the code: message keys, test codes and receipts, states.
+//! Tables of the reference: message keys, test codes and receipts, states.
 
 use common::domain::code::{Code, SentinelOutcome};
 use common::domain::message::{Language, MessageKey, TextKey};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::pages::{at, markdown, text_of};
 
-/// An introduction and a table of Markdown cells; the ids of rows begin with the name.
+/// Cells are Markdown; row ids begin with the name.
 fn section<const N: usize>(
     name: &str,
     title: &str,
@@ -22,7 +22,7 @@ fn section<const N: usize>(
     format!("{heading}{text}\n\n:::table {name} {title}\n{table}")
 }
 
-/// Message keys with their meanings from the schema, and default texts.
+/// Meanings from the schema, and default texts.
 pub(crate) fn message_keys(schema: &Value) -> String {
     let meanings = at(schema, &["x-enumDescriptions"]);
     let row = |key: TextKey| {

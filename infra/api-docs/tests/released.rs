@@ -1,4 +1,4 @@
-//! Against the last released description: nothing that callers rely on may break.
+//! Nothing that callers rely on in the last released description may break.
 //!
 //! After a release, run in this folder: `cp ../../../functions/api-docs/files/openapi.json
 //! ../released/`.

@@ -1,4 +1,4 @@
-//! The certificate: a page that repeats a draw's computation in the browser, without requests.
+//! The certificate: a page that repeats a draw in the browser, without requests.
 
 use serde::{Serialize, Serializer};
 use serde_json::json;
@@ -6,8 +6,7 @@ use serde_json::json;
 use crate::beacon::Chain;
 use crate::page::{content_security_digest, escaped, fill};
 
-/// Rows of a certificate of 16 MB, the most that a phone opens. The reader of a larger one's
-/// chooses the published file.
+/// 16 MB, the most that a phone opens. With more rows, the reader chooses the published file.
 pub const MAX_EMBEDDED_ROWS: u64 = 200_000;
 
 const PAGE: &str = include_str!("../certificate/page.html");
@@ -30,7 +29,7 @@ pub struct Certificate<'a> {
     pub chain: &'a Chain,
 }
 
-/// Times of a chain other than quicknet, which the page knows.
+/// The page knows quicknet's.
 fn times<S: Serializer>(chain: &&Chain, serializer: S) -> Result<S::Ok, S::Error> {
     let times = json!({
         "genesis_time": chain.genesis().timestamp(),
@@ -44,7 +43,7 @@ fn times<S: Serializer>(chain: &&Chain, serializer: S) -> Result<S::Ok, S::Error
 impl Certificate<'_> {
     /// The page, with `entries.csv` if given.
     pub fn html(&self, entries: Option<&str>) -> String {
-        // No text may end the script element.
+        // Text must not end the script element.
         let draw = json!(self).to_string().replace('<', "\\u003c");
         fill(
             PAGE,

@@ -79,7 +79,7 @@ impl Committed {
     }
 
     /// Compares each opening in `openings.csv`, which is secret, with its row; erased people's are
-    /// missing. Returns the chosen ones, by row.
+    /// missing. Returns chosen ones by row.
     pub fn read_openings(
         &self,
         file: impl BufRead,
@@ -161,7 +161,7 @@ impl Committed {
         longer
     }
 
-    /// Reads `result.json` and runs the draw to compare. [`crate::beacon::Chain::verify`] checks
+    /// Reads `result.json` and compares it with the draw. [`crate::beacon::Chain::verify`] checks
     /// the signature.
     pub fn read_result(&self, result: &[u8]) -> Result<DrawResult, Difference> {
         let result: DrawResult = strict::read("result.json is not the result of a draw", result)?;

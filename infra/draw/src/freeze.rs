@@ -1,4 +1,4 @@
-//! Freezes a period's entries: files to publish, and the commitment to them.
+//! Freezes a period's entries, and commits to them.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ pub enum FreezeError {
     Io(#[from] io::Error),
 }
 
-/// Accepted entries of a period. `K` names an entrant: a digest of the phone.
+/// A period's accepted entries. `K` is a digest of the phone.
 pub struct Entries<K> {
     by_entrant: BTreeMap<K, Entrant>,
 }
@@ -135,7 +135,7 @@ pub struct LargestRow {
     pub reference: String,
 }
 
-/// Rows in the order of their hashes, before they are written.
+/// Rows in the order of their hashes, not yet written.
 pub struct Rows {
     rows: Vec<UnwrittenRow>,
     count: NonZeroU64,

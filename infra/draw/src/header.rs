@@ -1,4 +1,4 @@
-//! The published header of a draw: all decisions before the round.
+//! The published header: all decisions before the round.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
@@ -35,7 +35,6 @@ pub struct Prize {
     pub number: NonZeroU64,
 }
 
-/// Another draw of the campaign.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OtherDraw {
@@ -64,14 +63,14 @@ pub struct Header {
     pub rows: NonZeroU64,
     /// Tickets: all rows' entries.
     pub total: NonZeroU64,
-    /// Entries by their day; the brand compares them with its own totals.
+    /// Entries by day, for comparison with the brand's totals.
     pub days: BTreeMap<String, u64>,
     pub left_out: LeftOut,
-    /// Earlier draws of an overlapping period: the best of several must not pass for the only one.
+    /// Earlier draws of the period: the best of several must not pass for the only one.
     pub overlapping: Vec<OtherDraw>,
     /// Drawn in this order.
     pub prizes: Vec<Prize>,
-    /// A rule for the log: a row with a prize is skipped in the others.
+    /// A row with a prize is skipped in other tiers.
     pub one_prize_per_row: bool,
     pub chain: Digest,
     pub round: NonZeroU64,
@@ -150,8 +149,7 @@ impl Header {
         prizes.collect::<Vec<_>>().join(", ")
     }
 
-    /// Published places of each tier's order. Winners of earlier tiers may be skipped, so they
-    /// count.
+    /// Winners of earlier tiers may be skipped, so they count.
     pub(crate) fn published_places(&self) -> impl Iterator<Item = u64> {
         self.prizes.iter().scan(ALTERNATES, |places, prize| {
             *places = places.saturating_add(prize.number.get());
@@ -159,7 +157,6 @@ impl Header {
         })
     }
 
-    /// Places that verifiers need.
     pub(crate) fn needed_places(&self, prizes: NonZeroU64) -> u64 {
         prizes.get().saturating_add(ALTERNATES).min(self.rows.get())
     }

@@ -52,7 +52,7 @@ mod tests {
 
     use super::*;
 
-    /// As the RFC defines it.
+    /// The RFC's definition.
     fn defined(lines: &[String]) -> Digest {
         match lines {
             [] => Digest::from_parts(&[]),

@@ -44,7 +44,7 @@ fn values(seed: Digest) -> impl Iterator<Item = u64> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
-    /// From 0.
+    /// Counts from 0.
     pub row: u64,
     pub ticket: u64,
 }

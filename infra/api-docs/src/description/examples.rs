@@ -1,4 +1,4 @@
-//! Examples of requests and replies, with the service's default messages.
+//! Examples of requests and replies.
 
 use common::domain::message::{Language, MessageKey, TextKey};
 use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
@@ -20,7 +20,7 @@ pub(crate) struct Example {
     pub(crate) name: &'static str,
     pub(crate) summary: &'static str,
     pub(crate) value: Value,
-    /// A request's: name of the example with its reply.
+    /// A request's reply by name.
     pub(crate) reply: Option<&'static str>,
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn campaign(with_receipts: bool) -> Value {
     })
 }
 
-/// An accepted consumer's submission, with some fields changed.
+/// An accepted submission, with changes.
 pub(crate) fn submission(key: MessageKey, changes: Value) -> Value {
     let mut submission = json!({
         "id": SUBMISSION_ID,
@@ -149,7 +149,7 @@ pub(crate) fn open(key: MessageKey, state: &str, campaign: &str) -> Value {
     submission(key, changes)
 }
 
-/// A summary of the tax authority's record, of a participating branch or another shop.
+/// A receipt of a participating branch, or another shop.
 pub(crate) fn record(takes_part: bool) -> Value {
     json!({
         "date": "2026-03-14",

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-/// Version of the API. Changes within v1 only add.
+/// Changes within v1 only add.
 const VERSION: &str = "1.0.0";
 
-/// The introduction; `docs` is the reference's URL.
+/// `docs` is the reference's URL.
 pub(crate) fn info(docs: &str) -> Value {
     json!({
         "title": "Campaign Entry Service",

@@ -1,10 +1,8 @@
-//! Generates the API description in OpenAPI 3.1 from the service's reply types, and from texts and
-//! examples.
+//! Generates the API description in OpenAPI 3.1 from reply types, texts and examples.
 //!
-//! - `schemas` generates objects from types, `requests` has the request objects, `schema` the parts
-//!   of hand-written ones;
-//! - `endpoints` has the endpoints with all replies; `headers` and `parameters` describe everything
-//!   beside bodies;
+//! - `schemas` generates objects from types, `requests` has request objects, `schema` parts of
+//!   hand-written ones;
+//! - `endpoints` has endpoints and replies, `headers` and `parameters` the rest;
 //! - `info` has the introduction, `examples` the examples;
 //! - `replies` leaves out what would break generated clients later.
 
@@ -24,7 +22,7 @@ use crate::EXAMPLE_BASE_URL;
 
 pub use self::replies::Replies;
 
-/// The description, with [`EXAMPLE_BASE_URL`] for the deployment.
+/// [`EXAMPLE_BASE_URL`] stands for the deployment.
 pub fn describe(replies: Replies) -> Value {
     let schemas = schemas::all(replies);
     let docs = format!("{EXAMPLE_BASE_URL}/docs");

@@ -111,7 +111,7 @@ const KEY_OF_SUBMISSION: &str = "One key for each attempt, such as a UUID; send 
 const KEY_OF_RECEIPT: &str = "With a key, a retry returns the first request's receipt, with a fresh upload target while \
     the photo has not arrived. 16 to 128 printable ASCII characters without commas. Keys are remembered for 30 days.";
 
-/// Text that is never refused, so it has no limit.
+/// Never refused, so without limit.
 fn anything() -> Value {
     json!({ "type": "string", "pattern": ANYTHING })
 }

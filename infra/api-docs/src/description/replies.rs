@@ -1,22 +1,22 @@
 //! Two descriptions of replies: for callers and for tests.
 //!
-//! Generated clients refuse what a description forbids. So callers get one without patterns, and
-//! with open enums: they bind the service, not its readers.
+//! Generated clients refuse what a description forbids, so callers get neither patterns nor closed
+//! enums: those bind the service, not its readers.
 
 use serde_json::{Map, Value, json};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Replies {
-    /// For callers: without patterns; known values are named, not enforced.
+    /// The callers': known values are named, not enforced.
     Open,
-    /// For tests: with all patterns and enums.
+    /// The tests': all patterns and enums.
     Closed,
 }
 
-/// Maximum length of a value that may be added to an enum.
+/// Leaves room for new values of an enum.
 const MAX_VALUE_CHARS: usize = 64;
 
-/// Opens the schemas of replies. Schemas that requests share stay closed there; replies get a copy.
+/// Schemas shared with requests stay closed there; replies get a copy.
 pub(crate) fn open_schemas(replies: &mut Map<String, Value>, requests: &Map<String, Value>) {
     let shared: Vec<_> = requests
         .keys()
@@ -38,7 +38,7 @@ fn copy(value: &mut Value, link: &str, schema: &Value) {
     members(value, &mut |member| copy(member, link, schema));
 }
 
-/// Removes patterns, and turns values of enums and constants into known ones.
+/// Removes patterns; values of enums become known ones.
 pub(crate) fn open(value: &mut Value) {
     if let Value::Object(words) = value {
         words.remove("pattern");

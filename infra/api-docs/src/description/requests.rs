@@ -1,6 +1,6 @@
-//! The request objects. The service has no such types: it reads a body field by field, to report
-//! every problem at once. A field that may be omitted may be null; unknown fields are ignored.
-//! Every language reads the patterns alike; words say that a text has no control characters.
+//! The request objects. The service has no such types: it reads field by field, to report every
+//! problem at once. Fields that may be omitted may be null; unknown ones are ignored. Every
+//! language reads the patterns alike; words exclude control characters.
 
 #![expect(dead_code, reason = "their schemas are used, never a value")]
 
@@ -8,12 +8,12 @@ use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
 use common::http::schema::Uuid;
 use schemars::JsonSchema;
 
-/// A Tanzanian mobile number: `+255`, `255` or `0`, then nine digits beginning with 61 to 69 or 70
-/// to 79, with spaces, dots, dashes and brackets anywhere.
+/// `+255`, `255` or `0`, then nine digits beginning with 61 to 69 or 70 to 79, with spaces, dots,
+/// dashes and brackets anywhere.
 const PHONE: &str = "^[ .()\\[\\]-]*(\\+[ .()\\[\\]-]*2[ .()\\[\\]-]*5[ .()\\[\\]-]*5|2[ .()\\[\\]-]*5[ .()\\[\\]-]*5|0)\
                      [ .()\\[\\]-]*(6[ .()\\[\\]-]*[1-9]|7[ .()\\[\\]-]*[0-9])([ .()\\[\\]-]*[0-9]){7}[ .()\\[\\]-]*$";
 const NOT_BLANK: &str = "\\S";
-/// At least six characters, without white space at either end.
+/// Six characters or more, without white space at either end.
 const SIX_AT_LEAST: &str = "^\\S.{4,}\\S$";
 /// Something besides spaces and dashes.
 const CODE: &str = "[A-Za-z0-9]";

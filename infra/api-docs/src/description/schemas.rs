@@ -1,4 +1,4 @@
-//! The request and reply objects, generated from Rust types.
+//! Request and reply objects, from Rust types.
 
 use common::http::campaign::CampaignObject;
 use common::http::code_check::PrecheckObject;
@@ -17,7 +17,7 @@ use super::requests::{
 };
 use super::schema::{reference, set};
 
-/// Text in replies, with line breaks of campaigns' texts.
+/// Allows line breaks of campaigns' texts.
 const WORDS: &str = "^[^\\u0000-\\u0009\\u000B-\\u001F\\u007F-\\u009F]*$";
 
 type Contract = fn(SchemaSettings) -> SchemaSettings;
@@ -70,8 +70,7 @@ fn requests() -> Map<String, Value> {
         generator.take_definitions(true)
     };
     let mut requests = definitions(SchemaSettings::for_deserialize);
-    // Requests take the order of all fields from the serialize form, which requires optional ones
-    // too.
+    // The serialize form has all fields in order, optional ones too.
     for (name, in_order) in definitions(SchemaSettings::for_serialize) {
         if let (Some(schema), Some(order)) = (requests.get_mut(&name), in_order.get("x-order")) {
             set(schema, "x-order", order.clone());
@@ -81,7 +80,7 @@ fn requests() -> Map<String, Value> {
     requests
 }
 
-/// A choice by a field's value. The derived schema would repeat the fields of both variants.
+/// The derived schema would repeat both variants' fields.
 fn receipt_request() -> Value {
     json!({
         "description": "A photo that will be uploaded, or a typed verification code and time.",
@@ -126,14 +125,14 @@ fn complete(schema: &mut Schema) {
     if is_free_text(schema) {
         default(schema, "minLength", 0);
     }
-    // JSON objects have no order; requests are checked in this one.
+    // JSON objects have no order; checks follow this one.
     if let (Some(_), Some(required)) = (schema.get("properties"), schema.get("required")) {
         let order = required.clone();
         default(schema, "x-order", order);
     }
 }
 
-/// Forbids control characters, which replies never have.
+/// Replies have no control characters.
 fn printable(schema: &mut Schema) {
     if is_free_text(schema) {
         default(schema, "pattern", WORDS);
@@ -159,7 +158,7 @@ fn default(schema: &mut Schema, word: &str, value: impl Into<Value>) {
     schema.ensure_object().entry(word).or_insert(value.into());
 }
 
-/// Turns an enum's variants into a list of values and their meanings.
+/// Variants become values with meanings.
 fn values(schema: &mut Schema) {
     let choices = schema
         .get("oneOf")

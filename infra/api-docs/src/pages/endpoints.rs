@@ -9,7 +9,7 @@ use super::samples::{call, examples, source_of_id};
 use super::{Source, at, items, linked, members, text_of, texts};
 use crate::ordered;
 
-/// The page of all endpoints, with their common parameters.
+/// All endpoints, with common parameters.
 pub(super) fn all(source: &Source<'_>) -> String {
     let row = |(route, endpoint): (&Route, &Value)| {
         vec![
@@ -108,7 +108,7 @@ fn section(source: &Source<'_>, route: &Route, endpoint: &Value) -> String {
     heading(2, id, text_of(endpoint, "summary")) + &columns(&left, &right)
 }
 
-/// The right column: request samples with their replies, then other replies.
+/// Request samples with replies, then other replies.
 fn right(source: &Source<'_>, route: &Route, id: &str, request: &Value, reply: &Value) -> String {
     let replies = at(reply, &["content", "application/json"]);
     let (of_request, of_reply) = (at(request, &["schema"]), at(replies, &["schema"]));
@@ -145,7 +145,7 @@ fn right(source: &Source<'_>, route: &Route, id: &str, request: &Value, reply: &
     text
 }
 
-/// A JSON sample, its fields in the reference's order.
+/// Fields in the reference's order.
 pub(super) fn json_of(source: &Source<'_>, caption: &str, value: &Value, schema: &Value) -> String {
     sample("json", caption, &ordered::value(source.0, value, schema))
 }
@@ -235,7 +235,7 @@ pub(super) fn header_field(source: &Source<'_>, name: &str) -> String {
     field.lines()
 }
 
-/// Lowers the first letter of a sentence, but not of a name such as `JSON`.
+/// Leaves names such as `JSON`.
 fn lower_first(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(|first| first.to_lowercase().to_string());

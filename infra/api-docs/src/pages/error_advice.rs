@@ -2,7 +2,7 @@
 
 use common::error::ErrorCode;
 
-/// The cause, and what to check, in paragraphs of inline Markdown.
+/// The cause, and what to check, in inline Markdown.
 pub(super) fn advice(code: ErrorCode) -> &'static str {
     match code {
         ErrorCode::KeyMissing => {

@@ -1,4 +1,4 @@
-//! The page of errors: a section for each code, the target of every `docs_url`.
+//! A section for each error code, the target of its `docs_url`.
 
 use common::error::ErrorCode;
 use common::http::reply::{Reply, status};
@@ -23,7 +23,7 @@ pub(super) fn page(source: &Source<'_>) -> String {
     )
 }
 
-/// The section of a code; true if no endpoint returns it yet.
+/// True if no endpoint returns it yet.
 fn section(source: &Source<'_>, code: ErrorCode) -> (bool, String) {
     let name = code.as_str();
     let mut endpoints = Vec::new();

@@ -7,7 +7,7 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 use super::markdown::{inline_events, language, parse_fields, parser, plain, plain_of, row_id};
 use super::search::Place;
 
-/// HTML, and the places that a search finds.
+/// HTML with the places that a search finds.
 pub(super) struct Rendered {
     pub(super) body: Markup,
     /// Ids and texts of headings.
@@ -15,7 +15,7 @@ pub(super) struct Rendered {
     pub(super) places: Vec<Place>,
 }
 
-/// Renders a page without its title and lead.
+/// Renders all but title and lead.
 pub(super) fn render(title: &str, lead: &str, markdown: &str) -> Rendered {
     let mut page = Page {
         heading: title.to_owned(),
@@ -36,12 +36,12 @@ pub(super) fn inline(line: &str) -> Markup {
 
 #[derive(Default)]
 struct Page<'a> {
-    /// The last heading; labels the tables under it.
+    /// Labels the tables under it.
     heading: String,
     table: Option<(&'a str, &'a str)>,
     caption: &'a str,
     tags: Vec<String>,
-    /// Choices so far, for unique names.
+    /// Makes names unique.
     choices: usize,
     parts: Vec<(String, Markup)>,
     places: Vec<Place>,
@@ -140,7 +140,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// A heading that links to itself. A status in brackets at its end stands out.
+    /// Links to itself. A status in brackets at its end stands out.
     fn heading(&mut self, level: HeadingLevel, id: &str, mut inside: Vec<Event<'_>>) -> Markup {
         let status = match inside.last() {
             Some(Event::Text(text)) => text
@@ -168,7 +168,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// A table. Cells carry their column's name for narrow screens, which have no table head.
+    /// Cells carry their column's name for narrow screens without table head.
     fn table(&mut self, events: Vec<Event<'_>>) -> Markup {
         let (id, label) = match self.table.take() {
             Some((id, label)) => (Some(id).filter(|id| *id != "-"), label.to_owned()),
@@ -236,7 +236,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Adds a row. In a table with an id it is a place of its own, whose id is returned.
+    /// Adds a row. It is a place of its own if its table has an id; returns the row's.
     fn find_row(
         &mut self,
         id: Option<&str>,
@@ -284,7 +284,7 @@ fn until<'a>(events: &mut Parser<'a>, is_end: impl Fn(&TagEnd) -> bool) -> Vec<E
         .collect()
 }
 
-/// Renders text that looks like HTML as text.
+/// Text that looks like HTML stays text.
 fn rendered(events: Vec<Event<'_>>) -> Markup {
     let as_text = |event| match event {
         Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
@@ -331,8 +331,7 @@ fn figure(tag: &str, caption: &str, text: &str) -> Markup {
     }
 }
 
-/// Highlights names, strings and other values with the shortest elements: most of a page is
-/// samples.
+/// Uses the shortest elements: most of a page is samples.
 fn json(text: &str) -> Markup {
     let mut marked = String::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! The frame of every HTML page: head, navigation, search.
+//! The frame of every page: head, navigation, search.
 
 use maud::{DOCTYPE, Markup, html};
 
@@ -25,7 +25,7 @@ fn head(path: &str, title: &str) -> Markup {
     }
 }
 
-/// A page in its frame; the "not found" page has no path.
+/// The "not found" page has no path.
 pub(super) fn around(path: &str, title: &str, lead: &str, page: &Rendered) -> String {
     let parts = html! {
         @if page.parts.len() > 1 {

@@ -84,7 +84,6 @@ pub(super) fn fields(prefix: &str, lines: &str) -> String {
     format!(":::fields {prefix}\n{lines}:::end\n\n")
 }
 
-/// Fields in lines of [`Field::lines`].
 pub(super) fn parse_fields(lines: &str) -> Vec<Field<'_>> {
     let mut found: Vec<Field<'_>> = Vec::new();
     for line in lines.lines() {
@@ -164,7 +163,7 @@ pub(super) fn plain_of<'a>(events: impl IntoIterator<Item = Event<'a>>) -> Strin
     text
 }
 
-/// The page at `.md`: without directives, and with links to other pages' Markdown.
+/// Removes directives, and links to other pages' Markdown.
 pub(super) fn served(markdown: &str) -> String {
     let mut text = String::new();
     let mut is_code = false;

@@ -1,9 +1,8 @@
-//! The reference pages, made from the description and from prose.
+//! The reference pages, made from the description and prose.
 //!
 //! Every page is `markdown` first. `endpoints` and `errors` write theirs from the description, with
-//! `objects` for fields and `samples` for code; others are in `prose/`, where `{{name}}` alone on a
-//! line stands for generated blocks. `html` renders a page, `layout` frames it, and `search`
-//! indexes it.
+//! `objects` for fields and `samples` for code; in `prose/`, `{{name}}` alone on a line stands for
+//! generated blocks. `html` renders a page, `layout` frames it, and `search` indexes it.
 
 mod endpoints;
 mod error_advice;
@@ -137,7 +136,7 @@ pub(crate) fn files(description: &Value) -> Vec<(String, String)> {
             ));
         }
     }
-    // A list of pages for language models: <https://llmstxt.org>.
+    // For language models: <https://llmstxt.org>.
     list.push_str(&format!(
         "\n## API description\n\n- [OpenAPI 3.1]({EXAMPLE_BASE_URL}/openapi.json)\n"
     ));
@@ -170,7 +169,6 @@ fn missing_page() -> String {
     layout::around("", title, lead, &page)
 }
 
-/// The blocks for `{{name}}` in prose.
 fn include(source: &Source<'_>, name: &str) -> String {
     match name {
         "enter" => samples::enter(),
@@ -206,7 +204,7 @@ impl Source<'_> {
         self.part(&format!("/components/schemas/{name}"))
     }
 
-    /// Follows a `$ref`; returns other values unchanged.
+    /// Other values stay unchanged.
     fn resolve<'v>(&'v self, value: &'v Value) -> &'v Value {
         match text_of(value, "$ref").strip_prefix('#') {
             Some(pointer) => self.part(pointer),
@@ -215,7 +213,6 @@ impl Source<'_> {
     }
 }
 
-/// A short digest for URLs.
 fn digest(text: &str) -> String {
     hex::encode(Sha256::digest(text.as_bytes()).get(..8).unwrap_or_default())
 }

@@ -82,12 +82,12 @@ fn object(source: &Source<'_>, name: &str) -> String {
     format!("{}{description}\n\n{values_of}", heading(2, name, name))
 }
 
-/// An enum's values: all for requests, those so far for replies.
+/// All for requests, those so far for replies.
 fn values(schema: &Value) -> impl Iterator<Item = &str> {
     texts(at(schema, &["enum"])).chain(texts(at(schema, &["x-known-values"])))
 }
 
-/// The writer of an object. Replies do not mark fields as required, since they always have them.
+/// Replies always have their fields, so none is marked as required.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Sent,

@@ -1,4 +1,4 @@
-//! Code samples in each language: calls from an endpoint's first example, and whole programs.
+//! Calls in each language, from an endpoint's first example, and whole programs.
 
 use common::http::routes::Route;
 use serde_json::Value;
@@ -46,7 +46,7 @@ fn files(files: &[File]) -> String {
     choice(&files.iter().map(one).collect::<String>())
 }
 
-/// A call in each language. Clients' methods are named like operations.
+/// Clients' methods are named like operations.
 pub(super) fn call(
     source: &Source<'_>,
     route: &Route,
@@ -76,7 +76,6 @@ struct SampleCall<'a> {
     operation: &'a str,
     body: Option<&'a str>,
     has_id: bool,
-    /// True if the call needs an Idempotency-Key.
     keyed: bool,
 }
 
@@ -142,7 +141,7 @@ impl SampleCall<'_> {
         )
     }
 
-    /// Arguments of a client's method: id or body, and the attempt.
+    /// Id or body, and the attempt.
     fn arguments(&self, id: &str, body: impl Fn(&str) -> String, attempt: &str) -> String {
         let id = self.has_id.then(|| id.to_owned());
         let attempt = self.keyed.then(|| attempt.to_owned());
@@ -151,7 +150,7 @@ impl SampleCall<'_> {
     }
 }
 
-/// JSON as a PHP array, if no name or string has a quote, or a colon before a space.
+/// Names and strings have no quote, and no colon before a space.
 fn php_array(json: &str) -> String {
     json.replace(['{', '['], "[")
         .replace(['}', ']'], "]")
@@ -169,7 +168,7 @@ pub(super) fn source_of_id(route: &Route) -> Option<&'static str> {
     }
 }
 
-/// A body's examples in order: name, summary, and the example.
+/// Name, summary and example, in order.
 pub(super) fn examples(media: &Value) -> impl Iterator<Item = (&str, &str, &Value)> {
     texts(at(media, &["x-order"])).map(|name| {
         let example = at(media, &["examples", name]);

@@ -1,8 +1,8 @@
-//! The index for searching in the browser: places with a title and some text.
+//! Places with title and text, for searching in the browser.
 
 use serde_json::{Value, json};
 
-/// A longer text is searched and shown in parts.
+/// Longer texts are shown in parts.
 const MAX_TEXT_CHARS: usize = 240;
 
 pub(super) struct Place {

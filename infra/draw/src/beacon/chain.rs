@@ -82,7 +82,7 @@ impl Chain {
         Self::with_key(hash, public_key, genesis, period_seconds).expect("a key")
     }
 
-    /// True for the public chain. A holder of another chain's key knows its rounds in advance.
+    /// True for the public chain. Another chain's key gives its rounds in advance.
     pub fn is_quicknet(&self) -> bool {
         self.hash.to_string() == QUICKNET
     }

@@ -24,9 +24,9 @@ const TIMEOUTS: Timeouts = Timeouts {
     connect: Duration::from_secs(5),
     read: Duration::from_secs(5),
 };
-/// Timeout of a whole exchange, since a relay may send byte by byte.
+/// A relay may send byte by byte.
 const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(10);
-/// Pause between tours of all relays. They have a round a second or two after its time.
+/// Pause between tours; relays have a round a second or two after its time.
 const PAUSE: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use super::chain::{Chain, DOMAIN, message};
 use crate::commitment::randomness;
 use crate::digest::{Digest, RoundSignature};
 
-/// The seed's owner knows every round, so only rehearsals use it.
+/// A chain for rehearsals: the seed's owner knows every round.
 pub struct SimulatedChain {
     key: SecretKey,
     chain: Chain,

@@ -156,7 +156,6 @@ impl Sample {
         fs::write(folder.join("verify.py"), draw::VERIFY_PY)
     }
 
-    /// With the list of entries, or without.
     pub(crate) fn certificate(&self, with_entries: bool) -> String {
         let certificate = Certificate {
             campaign: CAMPAIGN,
@@ -190,7 +189,6 @@ impl Sample {
         sheet.html()
     }
 
-    /// As its entrant gets it.
     pub(crate) fn opening(&self, row: u64) -> Opening {
         let line = self
             .openings

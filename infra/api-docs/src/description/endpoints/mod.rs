@@ -19,7 +19,6 @@ use crate::description::headers::{header, when_counted};
 use crate::description::{parameters, schema};
 
 const ALWAYS: [&str; 2] = ["X-Request-Id", "Cache-Control"];
-/// Headers of every counted reply.
 const LIMITS: [&str; 2] = ["RateLimit-Policy", "RateLimit"];
 
 struct Endpoint {
@@ -28,11 +27,11 @@ struct Endpoint {
     tag: &'static str,
     summary: &'static str,
     description: &'static str,
-    /// Besides [`COMMON`](parameters::COMMON).
+    /// Own ones; [`COMMON`](parameters::COMMON) has the others.
     parameters: Vec<&'static str>,
     request: Option<RequestBody>,
     reply: Reply,
-    /// Besides those of every endpoint.
+    /// Own ones.
     refusals: Vec<Refusal>,
 }
 
@@ -49,7 +48,7 @@ struct Reply {
     links: Value,
 }
 
-/// The endpoints by path and method; `docs` is the reference's URL.
+/// Sorted by path and method; `docs` is the reference's URL.
 pub(crate) fn paths(docs: &str) -> Map<String, Value> {
     let mut paths: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
     let groups = [
@@ -153,8 +152,7 @@ fn error_reply(status: u16, route: Route, refusals: &[Refusal], docs: &str) -> V
     match status {
         // Nothing is counted before the key is known, nor for a wrong method.
         401 | 403 | 405 => {}
-        // A mismatched campaign is found before the request is counted; failures come before or
-        // after.
+        // A mismatched campaign is found before counting; failures come before or after.
         422 | 500 | 503 => headers.extend(LIMITS.map(when_counted)),
         _ => headers.extend(LIMITS.map(header)),
     }

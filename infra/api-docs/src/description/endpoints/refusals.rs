@@ -23,7 +23,7 @@ impl Refusal {
         }
     }
 
-    /// Renames the example; needed for a second one with the same error code.
+    /// Needed for a second example with the same error code.
     pub(crate) fn named(self, name: &'static str) -> Self {
         Self {
             name: Some(name),
@@ -60,14 +60,13 @@ impl Refusal {
         self.name.unwrap_or(self.code.as_str())
     }
 
-    /// The reply's body as the service renders it; `docs` is the reference's URL.
+    /// `docs` is the reference's URL.
     pub(crate) fn body(&self, docs: &str) -> Value {
         serde_json::from_str(&Reply::error(&self.error, docs, examples::REQUEST_ID).body)
             .unwrap_or_default()
     }
 }
 
-/// The errors of every endpoint.
 pub(crate) fn shared() -> Vec<Refusal> {
     vec![
         Refusal::new(ErrorCode::KeyMissing, "No Authorization header"),

@@ -42,7 +42,7 @@ fn create() -> Endpoint {
 }
 
 fn requests() -> Vec<Example> {
-    // Each sample has its own phone, because campaigns may limit entries per phone and day.
+    // Campaigns may limit entries per phone and day, so each sample has its own phone.
     vec![
         Example::new(
             "code",
