@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// From bottom to top.
+/// Lowest first.
 const LAYERS: [&[&str]; 9] = [
     &["domain"],
     &["cache", "clock", "config", "error", "random"],

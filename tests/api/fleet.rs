@@ -117,7 +117,7 @@ async fn an_entry_takes_three_round_trips_cold_two_idle_and_one_warm() {
     );
 }
 
-/// With consent and an encrypted phone.
+/// The entry has consent and an encrypted phone.
 #[tokio::test]
 async fn a_warm_entry_is_one_call_of_nine_write_units() {
     let (service, proxy) = Service::intercepted().await;

@@ -30,8 +30,8 @@ use sweep_unsettled::{SweepUnsettled, Tick};
 const DAY: Duration = Duration::from_hours(24);
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// On a stack without background work, a campaign that ends in a day, and keeps phones for two days
-/// more and photos for one.
+/// A campaign that ends in a day, and keeps phones for two days more and photos for one, without
+/// background work.
 async fn ending(service: &Service, change: impl FnOnce(&mut Campaign)) -> TestCampaign {
     let mut config = plain();
     code_and_receipt(&mut config);

@@ -1,4 +1,4 @@
-//! What a function does before its first event.
+//! A function's work before its first event.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;

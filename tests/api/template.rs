@@ -349,7 +349,7 @@ fn an_output_is_the_env_file_of_ops() {
     assert_eq!(given["PARTNER_CONCURRENCY"], "${PartnerConcurrency}");
 }
 
-/// Without the secret, all codes are invalid.
+/// All codes are invalid without the secret.
 #[test]
 fn deployments_secret_is_made_once_stays_and_is_printed_nowhere() {
     let template = service();

@@ -59,7 +59,7 @@ impl<'a> Planted<'a> {
         }
     }
 
-    /// In a submission's record and a map of it.
+    /// Plants in a submission's record and a map of it.
     async fn in_submission(campaign: &'a TestCampaign, id: &str) -> Self {
         let id: SubmissionId = id.parse().expect("an id");
         let key = submissions::key(&campaign.live_scope(), id.reference());

@@ -259,7 +259,7 @@ impl TestCampaign {
             .header("authorization", format!("Bearer {key}"))
     }
 
-    /// With the test key and a fresh Idempotency-Key.
+    /// Uses the test key and a fresh Idempotency-Key.
     pub fn submission(&self, phone: &str, code: &str) -> RequestBuilder {
         self.test("POST", "/api/v1/submissions")
             .header("idempotency-key", fresh_key())

@@ -13,7 +13,7 @@ use crate::http::Reply;
 struct Contract {
     paths: Map<String, Value>,
     bodies: HashMap<String, Validator>,
-    /// By name: true if required, and the validator.
+    /// Names with true if required, and the validator.
     headers: HashMap<String, (bool, Validator)>,
 }
 

@@ -139,7 +139,7 @@ impl Environment {
         }
     }
 
-    /// In bytes; `None` without `/proc`.
+    /// Bytes; `None` without `/proc`.
     pub fn peak_memory(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
         let line = status

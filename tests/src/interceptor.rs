@@ -49,7 +49,7 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// To callers, `Refused` looks like `AnswerLost`.
+    /// `Refused` looks like `AnswerLost` to callers.
     pub const ALL: [Self; 3] = [Self::DiesBefore, Self::DiesAfter, Self::AnswerLost];
 }
 
@@ -66,7 +66,6 @@ pub struct Disturbance {
 /// Traffic since the last [`Interceptor::take_seen`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
-    /// In order.
     pub calls: Vec<String>,
     /// Overlapping calls count as one round trip.
     pub round_trips: usize,
@@ -89,7 +88,7 @@ impl Seen {
 #[derive(Clone, Default)]
 pub struct Interceptor {
     inner: Arc<Inner>,
-    /// By upstream URL.
+    /// Keys are upstream URLs.
     servers: Arc<AsyncMutex<BTreeMap<String, (String, Serving)>>>,
 }
 

@@ -105,7 +105,7 @@ const THROTTLE: WrongCodeLimit = WrongCodeLimit {
     minutes: 1,
 };
 
-/// Between reads of a pending submission, and retries of a request.
+/// Pause between reads of a pending submission, and retries of a request.
 const POLL_EVERY: Duration = Duration::from_millis(100);
 
 struct Done {

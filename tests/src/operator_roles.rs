@@ -21,7 +21,7 @@ const OPERATOR: &str = "local-operator-";
 
 static POLICIES: LazyLock<[Vec<Statement>; 4]> = LazyLock::new(|| ROLES.map(policy));
 
-/// In the terms of [`crate::iam_guard::Call`].
+/// Uses the terms of [`crate::iam_guard::Call`].
 struct Statement {
     allows: bool,
     actions: Vec<String>,
@@ -209,7 +209,7 @@ fn leading_key(call: &Value) -> Option<String> {
     }
 }
 
-/// What AWS answers.
+/// AWS's answer.
 fn denied(call: &Call) -> Response<Body> {
     let Call {
         caller,

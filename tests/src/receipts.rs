@@ -23,7 +23,7 @@ use crate::campaign::{TestCampaign, fresh_key};
 use crate::http::{Reply, RequestBuilder, request_to_storage};
 use crate::service::Service;
 
-/// On every receipt of the simulated tax authority.
+/// The time on every receipt of the simulated tax authority.
 pub const TIME: &str = "10:15:30";
 
 /// Two products and two branches, the simulated shops 01 and 02.
@@ -270,7 +270,7 @@ impl Settler {
     }
 }
 
-/// With the function's access key.
+/// Uses the function's access key.
 fn function<F: EventHandler>(service: &Service, name: &str) -> F {
     let env = as_function(&service.env, name);
     let background = EventContext::new(env, service.clock.clone(), Telemetry::Off);

@@ -102,7 +102,7 @@ impl Service {
         })
     }
 
-    /// Without background work, over the shared database, with intercepted calls.
+    /// A stack without background work, over the shared database, with intercepted calls.
     pub async fn intercepted() -> (Self, Interceptor) {
         let options = Options {
             background: false,

@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 
 use super::http_client::{Addresses, HttpClient, Timeouts, TransportError, read};
 
-/// In path, query, header and body of every request.
+/// Part of path, query, header and body of every request.
 const SECRET: &str = "hush0123";
 const LONG: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(50);

@@ -23,7 +23,7 @@ use service_tests::service::Service;
 
 use super::set_up;
 
-/// What is submitted, and the outcomes that any fault may leave.
+/// A submission, and the outcomes that any fault may leave.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     kind: Kind,

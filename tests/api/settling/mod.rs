@@ -30,7 +30,7 @@ use service_tests::service::{NOON, Service};
 /// Divides waits: minutes become seconds.
 const SPEEDUP: u32 = 60;
 
-/// Without background work; the clock moves when told.
+/// No background work; the clock moves when told.
 fn service() -> Service {
     Service::with_options(Options {
         clock: Clock::manual(NOON),

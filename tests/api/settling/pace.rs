@@ -55,7 +55,7 @@ impl Portal {
         url
     }
 
-    /// Since the first look-up.
+    /// Times since the first look-up.
     fn beginnings(&self) -> Vec<Duration> {
         let mut beginnings = self.0.lock().expect("not poisoned").clone();
         beginnings.sort();

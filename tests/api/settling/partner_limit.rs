@@ -31,7 +31,7 @@ struct Counts {
     asked: AtomicU32,
 }
 
-/// In flight until dropped, also when its connection breaks.
+/// A request in flight until dropped, also when its connection breaks.
 struct UnderWay(Partner);
 
 impl UnderWay {

@@ -419,7 +419,7 @@ fn guesses_are_a_share_of_the_requests_that_can_be_guesses() {
     }
 }
 
-/// Of twenty calls a minute, a canary fails its tenth: 20 errors in 200 calls.
+/// A canary fails its tenth of twenty calls a minute: 20 errors in 200 calls.
 #[test]
 fn failing_canary_is_noticed_in_its_ten_minutes() {
     let template = service();

@@ -228,7 +228,7 @@ fn commands(page: &str) -> Vec<String> {
         .collect()
 }
 
-/// Without a new name, functions stay at their version.
+/// Functions stay at their version without a new name.
 #[test]
 fn every_deployment_names_its_release() {
     let release = &service()["Parameters"]["Release"];

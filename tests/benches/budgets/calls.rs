@@ -15,7 +15,7 @@ pub(crate) const WARM_UP: usize = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Cost {
-    /// Without leases on the rate limit.
+    /// Leases on the rate limit are apart.
     pub(crate) calls: f64,
     pub(crate) limit: f64,
     /// Capacity units of all calls,

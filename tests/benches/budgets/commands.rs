@@ -12,13 +12,13 @@ use crate::report::{Table, Verdicts, or_unknown};
 use crate::stopwatch::per_second;
 use crate::world::World;
 
-/// For the larger number of entries.
+/// Limit for the larger number of entries.
 const MAX_EXPORT: Duration = Duration::from_secs(60);
 /// Growth for ten times as many entries.
 const MEMORY_GROWTH: f64 = 1.25;
-/// For any number of entries.
+/// Limit for any number of entries.
 const FREEZE_MEMORY_MB: f64 = 128.0;
-/// After the entries: a period is frozen some minutes after its end.
+/// A period is frozen some minutes after its end.
 const LATER: Duration = Duration::from_mins(10);
 /// Time to the round.
 const NOTICE: Duration = Duration::from_hours(1);

@@ -30,7 +30,7 @@ const ADMITTED_PERCENT: usize = 95;
 const PER_MINUTE: [u32; 2] = [600, 3_000];
 const ENVIRONMENTS: [usize; 3] = [2, 32, 200];
 const CALLERS: usize = 32;
-/// Of each database call while entries are timed.
+/// Added to each database call while entries are timed.
 const LATENCY: Duration = Duration::from_millis(5);
 /// Longer than any cache entry lives.
 const IDLE: Duration = Duration::from_secs(6);

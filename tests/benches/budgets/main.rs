@@ -74,7 +74,7 @@ struct Effort {
     entries: u32,
 }
 
-/// For published figures.
+/// Published figures.
 const FULL: Effort = Effort {
     requests: 200,
     few: 1_000,

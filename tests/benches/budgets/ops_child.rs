@@ -21,7 +21,7 @@ pub(crate) const ARGUMENT: &str = "ops-child";
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) taken: Duration,
-    /// In MB; `None` without `/proc`.
+    /// MB; `None` without `/proc`.
     pub(crate) peak_mb: Option<f64>,
 }
 

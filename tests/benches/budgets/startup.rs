@@ -22,7 +22,7 @@ const TIMES_EMPTY: f64 = 3.0;
 const PEAK_MEMORY_MB: f64 = 40.0;
 const BINARY_MB: f64 = 12.0;
 
-/// After this a function will not answer any more.
+/// A function will not answer later.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 const EMPTY: &str = "baseline-function";

@@ -10,7 +10,7 @@ use crate::look::Look;
 use crate::paper::{MODULE, Paper};
 use crate::random::Sequence;
 
-/// Before rounding and clipping: 0 is black, 255 paper in full light.
+/// Not yet rounded or clipped: 0 is black, 255 paper in full light.
 type Light = ImageBuffer<Luma<f32>, Vec<f32>>;
 
 /// Sample points per side of a pixel.
@@ -23,7 +23,7 @@ const TABLE: f32 = 90.0;
 const PAPER: f32 = 225.0;
 const INK: f32 = 35.0;
 
-/// In pixels of the paper.
+/// Pixels of the paper.
 const WAVE: f32 = 360.0;
 
 pub(crate) fn photograph(paper: &Paper, look: &Look, seed: u64) -> GrayImage {
@@ -57,7 +57,7 @@ struct Scene<'a> {
     paper: &'a Paper,
     look: &'a Look,
     middle: (f32, f32),
-    /// In pixels of the photo.
+    /// Pixels of the photo.
     distance: f32,
     /// Axes and normal of the paper, in the phone's coordinates.
     across: [f32; 3],

@@ -6,7 +6,7 @@ pub struct Look {
     pub width: u32,
     pub height: u32,
     pub module: f32,
-    /// In degrees.
+    /// Degrees.
     pub turned: f32,
     /// Angle to the paper, in degrees.
     pub leaning: f32,
@@ -16,9 +16,9 @@ pub struct Look {
     pub blur: f32,
     /// Length of the motion blur.
     pub shake: f32,
-    /// From even light, 0, to a shadow as dark as ink, 1.
+    /// Even light is 0, a shadow as dark as ink 1.
     pub shadow: f32,
-    /// From fresh ink, 0, to ink as bright as paper, 1.
+    /// Fresh ink is 0, ink as bright as paper 1.
     pub faded: f32,
     /// Standard deviation, out of 255.
     pub noise: f32,

@@ -15,7 +15,7 @@ impl Sequence {
         mixed ^ (mixed >> 31)
     }
 
-    /// From 0 to below 1.
+    /// 0 to below 1.
     pub(crate) fn fraction(&mut self) -> f32 {
         // 16 bits are plenty, and exact in an `f32`.
         let bits = u16::try_from(self.next() >> 48).unwrap_or_default();
@@ -26,7 +26,7 @@ impl Sequence {
         low + self.fraction() * (high - low)
     }
 
-    /// About normal, with mean 0 and deviation 1.
+    /// Nearly normal, with mean 0 and deviation 1.
     pub(crate) fn normal(&mut self) -> f32 {
         let sum: f32 = (0..6).map(|_| self.fraction()).sum();
         // Six uniform numbers have mean 3 and variance 1/2.

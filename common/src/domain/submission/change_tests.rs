@@ -12,7 +12,7 @@ fn later(seconds: u64) -> Timestamp {
 }
 
 impl Submission {
-    /// During a request to its partner.
+    /// Its partner is being asked.
     pub(crate) fn example() -> Self {
         Self {
             submission_id: SubmissionId::from_random([1; 24]),

@@ -28,9 +28,9 @@ use service_tests::service::{DEPLOYMENT_SECRET, entrant_id};
 use crate::submission::{submission, write};
 use crate::support::{CHAI, NOW, Stack, chai, files_in};
 
-/// Within the period.
+/// A time within the period.
 const ENTERED: Timestamp = Timestamp::from_millis(NOW.as_millis() - 12 * 60 * 60 * 1000);
-/// In days of the campaign; ended three hours ago.
+/// Days of the campaign; it ended three hours ago.
 const PERIOD: &str = "--from 2026-02-22 --to 2026-02-28";
 const PRIZE: &str = "--prize Kettle=1";
 /// Freeze to round.

@@ -470,7 +470,7 @@ async fn reviews(stack: &Stack) {
     assert_eq!(refused(other), "AccessDeniedException");
 }
 
-/// For the second of two concurrent freezes, and for erasing an entrant of a draw.
+/// Used by the second of two concurrent freezes, and to erase an entrant of a draw.
 const NOT_TRIED: [&str; 1] = ["s3:DeleteObject object/draw-openings"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -31,11 +31,11 @@ entries_per_submission: 2
 messages: { en: { entered: \"You are in!\" }, sw: {} }
 ";
 
-/// With a temporary folder.
+/// A local stack and a temporary folder.
 pub(crate) struct Stack {
     pub(crate) env: Env,
     pub(crate) folder: TempDir,
-    /// Of the stack and the commands.
+    /// Used by the stack and the commands.
     pub(crate) clock: Clock,
     local: local::stack::Stack,
 }
@@ -48,12 +48,12 @@ pub(crate) struct Ended {
 }
 
 impl Stack {
-    /// Without campaigns.
+    /// A stack without campaigns.
     pub(crate) async fn empty() -> Self {
         Self::start(Options::default()).await
     }
 
-    /// Without campaigns, with these options.
+    /// A stack without campaigns, with these options.
     pub(crate) async fn start(options: Options) -> Self {
         // Tests settle by hand.
         let deployment_secret = Some(DEPLOYMENT_SECRET.to_owned());
@@ -78,7 +78,7 @@ impl Stack {
         }
     }
 
-    /// With the campaign of [`CHAI`].
+    /// A stack with the campaign of [`CHAI`].
     pub(crate) async fn with_chai() -> Self {
         let stack = Self::empty().await;
         stack.apply(CHAI).await;
@@ -154,7 +154,7 @@ impl Stack {
         local::ready_file::write(Path::new(path), &self.local, &[]).expect("a disk");
     }
 
-    /// For what commands cannot do.
+    /// Access for what commands cannot do.
     pub(crate) async fn tables(&self) -> Tables {
         let aws = Aws::for_function(&self.env).expect("all variables");
         Tables::from_env(&self.env, &aws).expect("all variables")

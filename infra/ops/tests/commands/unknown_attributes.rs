@@ -12,7 +12,7 @@ use crate::correction::{by, minted};
 use crate::submission::{WHY, submission, waiting, write};
 use crate::support::{NOW, Stack, chai, line};
 
-/// In the record, its map `standing`, and its first past state.
+/// Attributes of the record, of its map `standing`, and of its first past state.
 const FOREIGN: [&str; 3] = ["future", "standing.future", "history[0].future"];
 
 fn record(stack: &Stack, id: SubmissionId) -> (aws_sdk_dynamodb::Client, AttributeValue) {

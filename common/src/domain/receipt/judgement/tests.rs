@@ -5,7 +5,7 @@ use super::super::record::{FiscalItem, Quantity};
 use super::super::rules::Product;
 use super::*;
 
-/// After every record of these tests.
+/// Later than every record of these tests.
 const LATER: Timestamp = Timestamp::from_millis(4_000_000_000_000);
 
 #[test]

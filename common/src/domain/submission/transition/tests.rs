@@ -32,7 +32,7 @@ fn escalate() -> Transition {
     }
 }
 
-/// During a step, with a prize and an earlier anomaly.
+/// A step is under way; it has a prize and an earlier anomaly.
 fn submission() -> Submission {
     let settling = PendingSettlement {
         attempts_started: 1,

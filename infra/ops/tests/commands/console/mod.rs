@@ -35,7 +35,7 @@ impl Served {
         Self::start_with(stack, with_photo_reader(stack)).await
     }
 
-    /// With the credentials in these variables.
+    /// Uses the credentials in these variables.
     pub(crate) async fn start_with(stack: &Stack, env: Env) -> Self {
         let clock = stack.clock.clone();
         let order = ConsoleSettings {
