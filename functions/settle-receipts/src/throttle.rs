@@ -98,8 +98,8 @@ impl Throttle {
         Ok(())
     }
 
-    /// Takes the next slot. Gives up after [`MAX_INTERVALS`], or if it were after `until`. After an error, a slot
-    /// may stay unused.
+    /// Takes the next slot. Gives up after [`MAX_INTERVALS`], or if it were after `until`. After an
+    /// error, a slot may stay unused.
     pub(crate) async fn acquire(
         &self,
         scope: &Scope,
