@@ -1,4 +1,5 @@
-//! Who may use the console: the browser that exchanged the link's token for a cookie, while the console is in use.
+//! Access to the console: only the browser that exchanged the link's token for a cookie, while the
+//! console is in use.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,10 +11,10 @@ use subtle::ConstantTimeEq;
 use tempfile::TempDir;
 use tokio::sync::Notify;
 
-/// Without use for this long, the console ends: its page may be open on an unattended machine.
+/// Idle time before the end: the page may be open on an unattended machine.
 pub const IDLE_LIMIT: Duration = Duration::from_secs(15 * 60);
 
-/// 32 random bytes as text. It has no `Debug`, so that it is in no log.
+/// 32 random bytes as text; no `Debug`, so that no log has it.
 struct Secret(String);
 
 impl Secret {
@@ -37,14 +38,14 @@ pub(crate) struct Access {
 }
 
 enum Link {
-    /// With the folder of the page that redirects to it, if a browser was opened.
+    /// Has the redirecting page's folder, if a browser was opened.
     Unused(Option<TempDir>),
     Used,
 }
 
 pub(crate) enum Trade {
     Cookie(String),
-    /// It was exchanged before, so another person has it, and the console ends.
+    /// Exchanged before, so another person has it, and the console ends.
     PresentedAgain,
     Wrong,
 }
@@ -54,7 +55,7 @@ impl Access {
         let token = Secret::new();
         let in_link = token.0.clone();
         let access = Self {
-            // Browsers share cookies between ports, so another console on this machine would overwrite it.
+            // Browsers share cookies between ports; another console would overwrite it.
             cookie_name: format!("ops_console_{port}"),
             cookie: Secret::new(),
             token,
@@ -107,7 +108,6 @@ impl Access {
         self.presented_again.notified().await;
     }
 
-    /// True if a `Cookie` header has this run's cookie.
     pub(crate) fn admits(&self, cookies: &str) -> bool {
         let mut pairs = cookies
             .split(';')

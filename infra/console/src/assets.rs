@@ -1,4 +1,4 @@
-//! The files of the pages, which are part of the program.
+//! Files of the pages, embedded in the program.
 
 use axum::Router;
 use axum::http::header::CONTENT_TYPE;

@@ -1,5 +1,5 @@
-//! Opens the operator's browser with a page in a file: every user of a machine can read the arguments of programs, so the
-//! link, which has the token, is not one of them.
+//! Opens the operator's browser with a page in a file, since every user of the machine can read a
+//! program's arguments, and the link has the token.
 
 use std::fs::{OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -11,7 +11,6 @@ use common::config::Env;
 use maud::{DOCTYPE, html};
 use tempfile::TempDir;
 
-/// The program that opens a file in the user's browser.
 const OPENER: &str = if cfg!(target_os = "macos") {
     "open"
 } else {
@@ -20,8 +19,7 @@ const OPENER: &str = if cfg!(target_os = "macos") {
 const RUNTIME_FOLDER: &str = "XDG_RUNTIME_DIR";
 const PAGE: &str = "open.html";
 
-/// Opens a page that redirects to the link in the user's browser. Only this user can read the page; dropping the result deletes
-/// it.
+/// A page that redirects to the link. Only this user can read it; dropping the result deletes it.
 pub(crate) fn open(env: &Env, link: &str) -> io::Result<TempDir> {
     let folder = match env
         .optional(RUNTIME_FOLDER)

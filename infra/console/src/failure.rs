@@ -1,4 +1,4 @@
-//! Pages that say what went wrong.
+//! Error pages.
 
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
@@ -48,7 +48,7 @@ impl IntoResponse for PageError {
     }
 }
 
-/// The text that a page shows for a failure. It differs from the message where that names options of the command line.
+/// Differs from the message where that names options of the command line.
 pub(crate) fn page_message(failure: &Failure) -> String {
     let own = match failure.code {
         "receipt_code_needed" => {
@@ -74,7 +74,6 @@ pub(crate) fn page_message(failure: &Failure) -> String {
     own.to_owned()
 }
 
-/// The message of a failure as a sentence, with a capital letter and a full stop.
 pub(crate) fn sentence(message: &str) -> String {
     let mut chars = message.chars();
     let first = chars

@@ -1,4 +1,4 @@
-//! Forms and queries that pages send.
+//! Forms and queries of pages.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -14,10 +14,10 @@ use ops_core::failure::Failure;
 
 use crate::failure::refusal;
 
-/// Bytes of a form: reasons and names are short.
+/// Reasons and names are short.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// The fields of a form, or of a query, without the space around them. It may hold a phone or a code, so it has no `Debug`.
+/// Trimmed fields of a form or query. May hold a phone or a code, so no `Debug`.
 #[derive(Default)]
 pub(crate) struct Form(HashMap<String, String>);
 
@@ -44,7 +44,7 @@ impl<S: Send + Sync> FromRequest<S> for Form {
     }
 }
 
-/// The fields of a query; none of them may be a phone or a code, which addresses must not have.
+/// Fields of a query; addresses have no phones and no codes.
 pub(crate) struct Query(pub(crate) Form);
 
 impl<S: Send + Sync> FromRequestParts<S> for Query {
@@ -57,7 +57,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Query {
     }
 }
 
-/// Refuses an action that cannot be undone, unless the requested word was typed.
+/// Refuses if `word` was not typed.
 pub(crate) fn check_typed(form: &Form, word: &str) -> Result<(), Failure> {
     if form.get("typed") == word {
         return Ok(());
@@ -66,7 +66,7 @@ pub(crate) fn check_typed(form: &Form, word: &str) -> Result<(), Failure> {
     Err(Failure::new("not_confirmed", message))
 }
 
-/// A form for what cannot be undone: its button works once the word was typed.
+/// The button works once `word` was typed.
 pub(crate) fn typed_form(action: &str, word: &str, button: &str, fields: Markup) -> Markup {
     html! {
         form method="post" action=(action) {
@@ -78,7 +78,6 @@ pub(crate) fn typed_form(action: &str, word: &str, button: &str, fields: Markup)
     }
 }
 
-/// A field that has to be filled in, such as a reason.
 pub(crate) fn text_field(name: &str, label: &str) -> Markup {
     html! {
         label for=(name) { (label) }
@@ -90,7 +89,7 @@ pub(crate) fn hidden(name: &str, value: &str) -> Markup {
     html! { input type="hidden" name=(name) value=(value); }
 }
 
-/// A choice of values with their words; `is_required` refuses an empty value.
+/// `is_required` refuses an empty value.
 pub(crate) fn select<'a>(
     name: &str,
     label: &str,
@@ -110,7 +109,7 @@ pub(crate) async fn text(body: Body) -> Result<String, Response> {
     Ok(String::from_utf8_lossy(&read(body).await?).into_owned())
 }
 
-/// A body, or the refusal of one that is too long. The rest of it is not read, so the connection ends.
+/// The rest of a body that is too long is not read, so the connection ends.
 async fn read(body: Body) -> Result<Bytes, Response> {
     to_bytes(body, MAX_BYTES).await.map_err(|_| {
         let message = "What was sent is too long. Shorten the text.";

@@ -20,7 +20,7 @@ pub(crate) enum Section {
 }
 
 impl Section {
-    /// The sections of a campaign's environment, with their names and the ends of their paths.
+    /// Sections of a scope, their names and path ends.
     const OF_SCOPE: [(Self, &'static str, &'static str); 4] = [
         (Self::Overview, "Overview", ""),
         (Self::Review, "Review", "/review"),
@@ -114,7 +114,6 @@ impl<'a> Page<'a> {
     }
 }
 
-/// The `<head>` of every page. `title` is text.
 pub(crate) fn head(title: Markup, scripts: impl IntoIterator<Item = &'static str>) -> Markup {
     html! {
         head {
@@ -129,12 +128,11 @@ pub(crate) fn head(title: Markup, scripts: impl IntoIterator<Item = &'static str
     }
 }
 
-/// The label of an environment, in a different style for test and live.
 pub(crate) fn environment(environment: Environment) -> Markup {
     pill(environment.as_str(), environment.as_str())
 }
 
-/// A table with a caption for screen readers; `rows` are `tr` elements. It scrolls if it is too wide.
+/// Scrolls; the caption is for screen readers, and `rows` are `tr` elements.
 pub(crate) fn table(caption: &str, heading: &[&str], rows: Markup) -> Markup {
     html! {
         div.wide tabindex="0" role="region" aria-label=(caption) {

@@ -1,13 +1,13 @@
-//! The operator's console: pages that `ops console` serves on the operator's own machine, with the operator's own
-//! credentials. None of it is deployed.
+//! The operator's console: pages that `ops console` serves on the operator's machine, with the
+//! operator's credentials. None of it is deployed.
 //!
 //! - [`serve`] runs it for the command; [`Server`] is the server itself, for tests;
-//! - `safety` checks every request, and `access` has the token and the cookie; `browser` opens the link;
-//! - `pages` has a module for each page, with a `routes` function; what they share is in `state`, `layout`, `form` and `plot`;
-//! - `assets` are the style and the scripts.
+//! - `safety` checks every request; `access` has token and cookie; `browser` opens the link;
+//! - `pages` has a module for each page; `state`, `layout`, `form` and `plot` have what they share;
+//! - `assets` has the style and the scripts.
 //!
-//! Every write goes through the functions of `ops_core` that the command line calls, on tables that refuse a write without a
-//! row in the audit log.
+//! Every write goes through functions of `ops_core`, on tables that refuse a write without a row in
+//! the audit log.
 
 mod access;
 mod assets;
@@ -32,20 +32,20 @@ use tokio::signal::unix::{SignalKind, signal};
 pub use self::access::IDLE_LIMIT;
 pub use self::server::{Ended, Server};
 
-/// Serves the console until Ctrl-C, SIGTERM or a closed terminal, or until it was not used for [`IDLE_LIMIT`]. Prints the link to it.
-/// Fails if the link was used twice.
+/// Prints a link and serves the console until Ctrl-C, SIGTERM, a closed terminal, or [`IDLE_LIMIT`]
+/// without use. Fails if the link was used twice.
 pub fn serve<'a>(
     settings: ConsoleSettings,
     out: &'a mut (dyn Write + Send),
 ) -> BoxFuture<'a, Result<String, Failure>> {
     async move {
         let server = Server::bind(&settings).await?;
-        // Before the link is printed: from then on, a signal ends the console in order.
+        // Before the link is printed: a signal then ends the console in order.
         let stopped = futures_util::future::select_all(
             [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(received),
         );
         let link = server.link();
-        // If the output is closed, the operator can still use the browser that opens.
+        // If the output is closed, the opened browser still works.
         let _ = writeln!(out, "The console is open at {link} (Ctrl-C ends it)").and_then(|()| out.flush());
         if settings.opens_browser {
             server.open_browser();
@@ -67,11 +67,11 @@ pub fn serve<'a>(
     .boxed()
 }
 
-/// Ready once a signal is received. It is heard from this call on.
+/// Listens from this call on.
 fn received(kind: SignalKind) -> BoxFuture<'static, ()> {
     match signal(kind) {
         Ok(mut signals) => async move { signals.recv().await.unwrap_or_default() }.boxed(),
-        // Without a handler, the signal ends the program at once.
+        // Without a handler, the signal ends the program.
         Err(_) => std::future::pending().boxed(),
     }
 }

@@ -1,4 +1,4 @@
-//! Plots as inline SVG, with their numbers as a table beneath.
+//! Plots as inline SVG, with their numbers in a table.
 
 use common::domain::numbers::Amount;
 use maud::{Markup, html};
@@ -7,7 +7,7 @@ use ops_core::numbers::sums::{Sums, UNNAMED, largest, scaled};
 
 use crate::layout::table;
 
-/// In units of the SVG, which is scaled to the page's width.
+/// SVG units, scaled to the page's width.
 const WIDTH: i64 = 720;
 const HEIGHT: i64 = 180;
 const LEFT: i64 = 56;
@@ -16,7 +16,7 @@ const BOTTOM: i64 = 24;
 /// More labels would overlap.
 const LABELS: usize = 7;
 
-/// One place for each day or hour, with a bar for its entries. Submissions are in the table beneath.
+/// Bars show entries; submissions are in the table only.
 pub(crate) fn over_time(title: &str, unit: &str, series: &[(String, Amount)]) -> Markup {
     let largest = largest(series.iter().map(|(_, sum)| sum.entries));
     let count = i64::try_from(series.len()).unwrap_or(1).max(1);
@@ -51,7 +51,7 @@ pub(crate) fn over_time(title: &str, unit: &str, series: &[(String, Amount)]) ->
     }
 }
 
-/// Without the year: `11-22`, or `17:00` of an hour.
+/// `11-22` for a day, `17:00` for an hour.
 fn short(name: &str) -> &str {
     name.split_once(' ')
         .map(|(_, time)| time)
@@ -79,7 +79,6 @@ fn numbers<'a>(
 pub(crate) struct Share {
     pub(crate) name: Markup,
     pub(crate) value: i64,
-    /// The amount at which the bar is full.
     pub(crate) of: i64,
     pub(crate) words: String,
 }
@@ -103,7 +102,7 @@ pub(crate) fn shares(caption: &str, heading: [&str; 2], rows: Vec<Share>) -> Mar
     table(caption, &[name, value, "Share"], rows)
 }
 
-/// The rows of sums, each with the share that it has of the largest.
+/// Shares of the largest sum.
 pub(crate) fn of_largest(sums: &Sums, name: impl Fn(&str) -> String) -> Vec<Share> {
     let of = largest(sums.values().map(|sum| sum.records));
     let row = |(dimension, sum): (&String, &Amount)| {

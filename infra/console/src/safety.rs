@@ -1,5 +1,4 @@
-//! The checks that every request has to pass, because other pages of the browser and other programs on the machine can
-//! reach the port too.
+//! Checks of every request, because other pages and programs on the machine can reach the port.
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -19,10 +18,9 @@ use crate::layout::head;
 use crate::state::Console;
 use crate::{assets, form};
 
-/// The page that trades the token in its fragment for the cookie. It has nothing else, so that anyone may read it.
+/// Trades the token in its fragment for the cookie. Has nothing else, so anyone may read it.
 pub(crate) const OPEN: &str = "/open";
 const SESSION: &str = "/session";
-/// Paths that are served without the cookie.
 const OPEN_TO_ALL: [&str; 5] = [
     OPEN,
     SESSION,
@@ -59,7 +57,7 @@ pub(crate) fn routes() -> Router<Console> {
         .route(SESSION, post(trade))
 }
 
-/// Answers a request that passes the checks, and adds the security headers to every reply.
+/// Adds security headers to every reply.
 pub(crate) async fn check(
     State(console): State<Console>,
     request: Request,
@@ -105,14 +103,13 @@ fn admitted(console: &Console, request: &Request) -> Result<(), Refused> {
         return Err(OTHER_SITE);
     }
     let (access, now) = (console.access(), console.now());
-    // It is about to end.
     if access.is_idle(now) {
         return Err(NOT_OPENED);
     }
     if OPEN_TO_ALL.contains(&request.uri().path()) {
         return Ok(());
     }
-    // A page of another port of this machine is the same site to a browser, and its requests have the cookie.
+    // To a browser, another port is the same site, and its requests have the cookie.
     if !is_from_own_page_or_user(request) || !is_signed_in(console, request) {
         return Err(NOT_OPENED);
     }
@@ -124,7 +121,7 @@ fn is_signed_in(console: &Console, request: &Request) -> bool {
     header(request, &COOKIE).is_some_and(|cookies| console.access().admits(cookies))
 }
 
-/// The only value of a header; `None` if there are several.
+/// `None` if there are several values.
 fn header<'a>(request: &'a Request, name: &HeaderName) -> Option<&'a str> {
     let mut values = request.headers().get_all(name).iter();
     let only = values.next().filter(|_| values.next().is_none())?;
@@ -147,7 +144,7 @@ fn is_own_page(authority: &str, request: &Request) -> bool {
     header(request, &ORIGIN).and_then(|origin| origin.strip_prefix("http://")) == Some(authority)
 }
 
-/// True if `Sec-Fetch-Site` says so. For browsers that do not send it, only the other checks decide.
+/// Browsers without `Sec-Fetch-Site` pass; then only the other checks decide.
 fn is_from_own_page_or_user(request: &Request) -> bool {
     !request.headers().contains_key(FETCH_SITE)
         || matches!(header(request, &FETCH_SITE), Some("same-origin" | "none"))
@@ -169,11 +166,11 @@ async fn open() -> Html<String> {
     Html(page.into_string())
 }
 
-/// Exchanges the token. A browser that has the cookie may open the link again.
+/// A browser with the cookie may open the link again.
 async fn trade(State(console): State<Console>, request: Request) -> Response {
     let is_open = is_signed_in(&console, &request);
     let has_query = request.uri().query().is_some();
-    // The token is in the body, so that no log of addresses has it.
+    // In the body, so that no log of addresses has it.
     let token = match form::text(request.into_body()).await {
         Ok(token) if !has_query => token,
         Ok(_) => return not_opened(),

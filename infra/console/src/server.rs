@@ -1,4 +1,4 @@
-//! The server: an address of this machine alone, until it is stopped or idle.
+//! The server, on this machine only, until stopped or idle.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -13,20 +13,19 @@ use crate::access::Access;
 use crate::state::Console;
 use crate::{assets, browser, failure, pages, safety};
 
-/// How long requests in flight may take after the end.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
-/// How often idleness is checked. Requests are refused exactly from the limit on.
+/// Requests are refused exactly from the limit on.
 const IDLE_CHECK: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     Stopped,
     Idle,
-    /// Its link was used a second time, by a browser that is not the one that it admitted.
+    /// A second browser used the link.
     LinkUsedTwice,
 }
 
-/// A console that is bound to its port, and does not serve yet.
+/// Bound to a port, not serving yet.
 pub struct Server {
     listener: TcpListener,
     console: Console,
@@ -34,10 +33,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Binds a port and connects to the stack.
-    ///
-    /// # Errors
-    /// When the port is taken, or the stack's variables or the credentials are missing.
+    /// Fails without the stack's variables or credentials.
     pub async fn bind(settings: &ConsoleSettings) -> Result<Self, Failure> {
         let taken = |error| {
             let message = format!(
@@ -69,20 +65,20 @@ impl Server {
         }
     }
 
-    /// Serves until `stopped` is ready, the console was not used for [`crate::IDLE_LIMIT`], or its link was used twice.
+    /// Serves until `stopped`, [`crate::IDLE_LIMIT`] without use, or a second use of the link.
     pub async fn run(self, stopped: impl Future<Output = ()>) -> Ended {
         let Self {
             listener, console, ..
         } = self;
         let (stop, mut stopping) = watch::channel(false);
         let graceful = async move {
-            // An error means that the sender was dropped.
+            // The sender was dropped.
             let _ = stopping.wait_for(|stop| *stop).await;
         };
         let router = router(console.clone());
         let serving = tokio::spawn(async move {
             let served = axum::serve(listener, router).with_graceful_shutdown(graceful);
-            // Accepting connections recovers from errors, so this ends only on a stop.
+            // Accepting recovers from errors, so this ends only on a stop.
             let _ = served.await;
         });
         let ended = tokio::select! {

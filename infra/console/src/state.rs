@@ -1,4 +1,4 @@
-//! What all pages share.
+//! State of all pages.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(crate) struct Console(Arc<Shared>);
 struct Shared {
     env: Env,
     clock: Clock,
-    /// Only read from: each request opens its own tables.
+    /// Read only: each request opens its own tables.
     tables: Tables,
     access: Access,
     /// `127.0.0.1:PORT`.
@@ -58,8 +58,7 @@ impl Console {
         })))
     }
 
-    /// The tables for one request, which is like one command: a write is refused until the request has written a row of the
-    /// audit log.
+    /// Tables for one request, which must write a row of the audit log before any other write.
     pub(crate) fn tables(&self) -> Result<Tables, Failure> {
         Ok(self.0.tables.for_next_command(&self.0.env)?)
     }

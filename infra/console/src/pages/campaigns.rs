@@ -1,4 +1,4 @@
-//! The first page: all campaigns.
+//! All campaigns.
 
 use axum::Router;
 use axum::routing::get;
@@ -25,7 +25,6 @@ pub(crate) fn routes() -> Router<Console> {
 async fn list(console: Console) -> PageResult {
     let (tables, now) = (console.tables()?, console.now());
     let mut campaigns = tables.campaigns.list().await?;
-    // Those that are over come last.
     campaigns.sort_by_key(|campaign| {
         (
             campaign.archived,

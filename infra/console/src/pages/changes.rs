@@ -19,7 +19,7 @@ use crate::state::Console;
 
 const USUAL_DAYS: u64 = 30;
 
-/// Rows of one page: each has about half a kilobyte, and a day of reviewing makes a thousand.
+/// Half a kilobyte each; a day of reviewing makes a thousand.
 const MAX_ROWS: usize = 400;
 
 pub(crate) fn routes() -> Router<Console> {
@@ -33,7 +33,7 @@ async fn list(console: Console, Query(query): Query) -> PageResult {
         .iter()
         .map(|one| &one.slug)
         .find(|slug| slug.as_str() == campaign);
-    // Of a campaign that is not there, there are no rows.
+    // An unknown campaign has no rows.
     let filter = RowFilter {
         campaign: campaign.parse().ok(),
         ..RowFilter::default()
@@ -46,7 +46,6 @@ async fn list(console: Console, Query(query): Query) -> PageResult {
         from => day(from, &today)?,
     };
     let mut rows = rows(&tables, from, to, zone, &filter).await?;
-    // Newest first: operators mostly look for recent rows.
     rows.reverse();
     let older = rows.len().saturating_sub(MAX_ROWS);
     let heading = [
@@ -118,7 +117,7 @@ fn row(stored: &StoredAuditRow, zone: Tz) -> Markup {
     }
 }
 
-/// The end of an ARN, which names the person; the whole ARN is in `ops audit list`.
+/// The end of an ARN; `ops audit list` shows all of it.
 fn name_of(arn: &str) -> &str {
     arn.rsplit(':').next().unwrap_or(arn)
 }

@@ -1,4 +1,4 @@
-//! The batches of codes of a campaign, and voiding one.
+//! The batches of a campaign, and voiding one.
 
 use axum::Router;
 use axum::response::Redirect;
@@ -104,7 +104,7 @@ async fn void_batch(
     check_typed(&form, name)?;
     let tables = console.tables()?;
     let scope = code_scope(&tables, scope).await?;
-    // A batch that is not there leaves no row.
+    // An unknown batch leaves no row.
     existing_batch(&book::read(&tables.code_books, &scope).await?, name)?;
     void::void_batch(&tables, &scope, name, console.now()).await?;
     Ok(Redirect::to(&format!("{}/codes", path_of(&scope))))

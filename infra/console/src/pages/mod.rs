@@ -36,7 +36,7 @@ pub(crate) fn routes() -> Router<Console> {
         .merge(review::routes())
 }
 
-/// Answers a request, also if its page panics: every request has its own tables, so nothing is left behind that others see.
+/// Answers a request even if its page panics: each has its own tables, so no state is left behind.
 pub(crate) async fn answer(request: Request, next: Next) -> Response {
     let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     answered.unwrap_or_else(|_| {
@@ -50,7 +50,8 @@ pub(crate) async fn answer(request: Request, next: Next) -> Response {
     })
 }
 
-/// What a path names, such as a [`Scope`](common::domain::scope::Scope) by `{campaign}` and `{environment}`.
+/// Named by a path, such as a [`Scope`](common::domain::scope::Scope) by `{campaign}` and
+/// `{environment}`.
 pub(crate) struct Named<T>(pub(crate) T);
 
 impl<S: Send + Sync, T> FromRequestParts<S> for Named<T>

@@ -1,4 +1,4 @@
-//! A campaign at a glance, from its numbers.
+//! A campaign's numbers at a glance.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -34,7 +34,7 @@ use crate::layout::{Page, Section, path_of, pill};
 use crate::plot::{Share, number, of_largest, over_time, shares};
 use crate::state::Console;
 
-/// Hours of the plot by hour: two days show when people enter.
+/// Two days show when people enter.
 const HOURS: i64 = 48;
 
 pub(crate) fn routes() -> Router<Console> {
@@ -116,7 +116,7 @@ fn state(scope: &Scope, campaign: &Campaign, now: Timestamp) -> Markup {
     }
 }
 
-/// What waits for the tax authority or the partner. All campaigns share the pace, so those of the others are counted too.
+/// All campaigns share the pace, so the backlog of others counts too.
 async fn backlog(
     console: &Console,
     tables: &Tables,
@@ -235,7 +235,6 @@ fn figures(cells: &Cells) -> Markup {
 
 fn plots(campaign: &Campaign, cells: &Cells, now: Timestamp) -> Markup {
     let zone = campaign.timezone;
-    // A campaign that is over shows its end, and any other the present.
     let is_over = campaign.status(now) == CampaignStatus::Ended;
     let today = (!is_over).then(|| now.day_in(zone));
     let days = each_day(&by_dimension(cells, Metric::Days), today.as_deref());
@@ -270,7 +269,6 @@ fn plots(campaign: &Campaign, cells: &Cells, now: Timestamp) -> Markup {
     }
 }
 
-/// Redeemed codes of each batch, and how many prizes are left at most.
 fn codes(cells: &Cells, batches: &[Batch]) -> Markup {
     let redeemed = by_dimension(cells, Metric::Batches);
     let row = |batch: &Batch| {

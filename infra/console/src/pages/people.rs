@@ -1,4 +1,4 @@
-//! A person's data: where it is, handing it over, erasing it.
+//! A person's data: finding, handing over, erasing.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -19,7 +19,6 @@ use crate::form::{Form, check_typed, hidden, text_field, typed_form};
 use crate::layout::{Page, Section, scope, table};
 use crate::state::Console;
 
-/// What the operator types before a person is erased.
 const ERASE: &str = "erase";
 
 pub(crate) fn routes() -> Router<Console> {

@@ -1,4 +1,5 @@
-//! Finds a submission by its reference, id, phone or code. The input may be personal, so it is never in a URL.
+//! Finds a submission by reference, id, phone or code. Input may be personal, so it is never in a
+//! URL.
 
 use axum::Router;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -25,7 +26,7 @@ use crate::form::{Form, select, text_field};
 use crate::layout::{self, Page, Section, facts, table};
 use crate::state::Console;
 
-/// Submissions of one request; it makes one.
+/// Submissions of one request; one is made.
 const MAX_PER_REQUEST: usize = 10;
 
 pub(crate) fn routes() -> Router<Console> {
@@ -46,7 +47,7 @@ fn counted(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// The page with the question as it was asked, what screen readers announce, and what was found.
+/// `said` is for screen readers.
 async fn render(console: &Console, asked: &str, said: String, found: Markup) -> PageResult {
     let campaigns = console.tables()?.campaigns.list().await?;
     let slugs = campaigns
@@ -167,7 +168,7 @@ async fn of_code(tables: &Tables, typed: &str, now: Timestamp) -> PageResult<(St
     let nothing = (NOTHING.to_owned(), html! {});
     let code = match typed.parse::<Code>() {
         Ok(code) if code.sentinel().is_none() => code,
-        // A test code is no code of a campaign.
+        // Test codes belong to no campaign.
         Ok(_) | Err(_) => return Ok(nothing),
     };
     let mut found = Vec::new();
@@ -180,7 +181,7 @@ async fn of_code(tables: &Tables, typed: &str, now: Timestamp) -> PageResult<(St
     };
     for (campaign, scope) in campaigns.iter().flat_map(scopes) {
         match campaign.code {
-            // A campaign without a book has no codes yet.
+            // Without a book there are no codes yet.
             CodePolicy::Service if tables.code_books.overview(&scope).await?.is_some() => {
                 if let Some(code) = lookup(tables, &scope, &code.normal()).await? {
                     let entered = entered(tables, &campaign, code.submission.clone()).await?;

@@ -34,7 +34,7 @@ async fn show(console: Console, Path(id): Path<String>) -> PageResult {
     render(&console, &id, Disclosure::default()).await
 }
 
-/// Shows the phone, the receipt's code or the photo too, once the audit log has a row about it. Not every role may see all.
+/// Shows a hidden part after a row in the audit log. Not every role may see all.
 async fn look(console: Console, Path(id): Path<String>, form: Form) -> PageResult<Response> {
     let mut look = Disclosure::default();
     match form.get("show") {
@@ -49,7 +49,7 @@ async fn look(console: Console, Path(id): Path<String>, form: Form) -> PageResul
     Ok(render(&console, &id, look).await?.into_response())
 }
 
-/// A copy of the photo, as for a reviewer, once the audit log has a row about it.
+/// A copy, as for a reviewer.
 async fn photo(console: &Console, id: &str) -> PageResult<Response> {
     let tables = console.tables()?;
     let submission = one(&tables, id).await?;
@@ -87,7 +87,7 @@ async fn render(console: &Console, id: &str, look: Disclosure) -> PageResult {
     let view = SubmissionView::load(&tables, console.env(), submission, look, now).await?;
     let timeline = view.timeline();
     let known = view.facts().into_iter().map(|(name, value)| {
-        // The text of a hidden value names the option of the command line.
+        // A hidden value's text names the command line's option.
         let is_hidden = value.starts_with("hidden; --");
         let value = if is_hidden {
             "hidden".to_owned()
@@ -113,7 +113,6 @@ async fn render(console: &Console, id: &str, look: Disclosure) -> PageResult {
             }
         }
         @if view.has_photo() {
-            // It opens beside this page, which stays as it is.
             form method="post" target="_blank" data-download { button name="show" value="photo" { "Show the photo" } }
         }
         p.soft { "A look is recorded in the audit log." }

@@ -1,4 +1,4 @@
-//! The draws of a campaign: the state of each, and calls to its winners.
+//! A campaign's draws, and calls to their winners.
 
 use std::collections::HashSet;
 
@@ -106,7 +106,7 @@ fn row(scope: &Scope, draw: &Draw, contacts: &[Contact], zone: Tz) -> Result<Mar
     })
 }
 
-/// Winners who are to be called, who were reached, who have the prize, and who are skipped.
+/// Winners to be called, reached, with their prize, and skipped.
 fn counts(contacts: &[Contact]) -> [usize; 4] {
     let mut counts = [0; 4];
     let [waiting, reached, done, skipped] = &mut counts;
@@ -226,7 +226,6 @@ fn winners(
     table(caption, &heading, rows)
 }
 
-/// The winner that a page is about, in the campaign's time zone.
 async fn find(tables: &Tables, named: InDraw, query: &Query) -> PageResult<(Winner, Tz)> {
     let (scope, name) = named.names();
     let zone = tables.campaign(&scope.campaign).await?.timezone;

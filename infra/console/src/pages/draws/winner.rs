@@ -1,4 +1,4 @@
-//! One winner: what happened so far, and the steps that can follow.
+//! One winner: the log, and the steps that can follow.
 
 use std::num::NonZeroU64;
 
@@ -18,7 +18,7 @@ use crate::form::{Form, Query, check_typed, hidden, select, text_field, typed_fo
 use crate::layout::{Page, Section, facts};
 use crate::pages::submission::path_of_submission;
 
-/// The steps that have a button each, with its name in the form.
+/// Form name, label and event of each button.
 const STEPS: [(&str, &str, ContactEvent); 4] = [
     ("no_answer", "Called, no answer", ContactEvent::NoAnswer),
     ("reached", "Called and reached", ContactEvent::Reached),
@@ -85,7 +85,7 @@ fn given() -> impl Iterator<Item = SkipReason> {
         .filter(|reason| reason.is_given())
 }
 
-/// True if a step can follow what is logged, in time. Logging it checks that the entries still count.
+/// True if a step can follow the log, in time; logging it checks the entries.
 fn follows(winner: &Winner, event: ContactEvent) -> bool {
     winner
         .contact

@@ -1,4 +1,4 @@
-//! One submission under review: its photo, and beside it all that is known.
+//! A submission under review: its photo beside everything known.
 
 use std::time::Duration;
 
@@ -21,10 +21,10 @@ use super::REASONS;
 use crate::layout::{environment, path_of, pill};
 use crate::pages::submission::path_of_submission;
 
-/// The form of a receipt's code, as people type it; the server decides.
+/// A receipt's code as people type it; the server decides.
 const CODE_PATTERN: &str = r"[\s\p{Pd}]*([A-Za-z0-9][\s\p{Pd}]*){6,40}";
 
-/// Products or shops that are named; a campaign may have hundreds.
+/// A campaign may have hundreds.
 const MAX_NAMED: usize = 12;
 
 pub(super) fn card(item: &ReviewItem, screen: &str, now: Timestamp) -> Markup {
@@ -64,7 +64,7 @@ pub(super) fn card(item: &ReviewItem, screen: &str, now: Timestamp) -> Markup {
     }
 }
 
-/// The prize, and who was the first of two people who have to accept the submission.
+/// The prize, and the first of two people who have to accept.
 fn at_stake(submission: &Submission, campaign: &Campaign, prize: Option<&str>) -> Markup {
     html! {
         @if prize.is_some() || submission.first_acceptance().is_some() {
@@ -95,7 +95,7 @@ fn photo(item: &ReviewItem, screen: &str) -> Markup {
     }
 }
 
-/// The partner's silence about the code of a submission. It may have redeemed the code, and has to be asked before a rejection.
+/// The partner's silence: it may have redeemed the code, and has to be asked before a rejection.
 fn partner_progress(submission: &Submission) -> Option<PartnerProgress> {
     let settling = submission.settling.as_ref()?;
     submission
@@ -117,7 +117,7 @@ fn partner(submission: &Submission) -> Markup {
     }
 }
 
-/// Buttons with their keys; one key must not reject what the partner may have redeemed.
+/// One key must not reject what the partner may have redeemed.
 fn answers(is_maybe_redeemed: bool) -> Markup {
     html! {
         div.answers role="group" aria-label="Answers" {
@@ -130,7 +130,7 @@ fn answers(is_maybe_redeemed: bool) -> Markup {
     }
 }
 
-/// Accepting asks for the code of a receipt without a record, because the code makes the receipt count once.
+/// True without a record: the typed code then makes the receipt count once.
 fn needs_code(item: &ReviewItem) -> bool {
     !item.is_second_look && item.record().is_none() && item.submission.receipt_id.is_some()
 }
@@ -173,7 +173,6 @@ fn words(key: &str) -> String {
         .replace('_', " ")
 }
 
-/// Input of the consumer, the tax record, and the campaign's rules, side by side.
 fn compared(item: &ReviewItem) -> Markup {
     let none = ReceiptSummary {
         date: None,
@@ -200,7 +199,7 @@ fn compared(item: &ReviewItem) -> Markup {
     }
 }
 
-/// One line of the comparison; `differs` marks what was sent and what is recorded.
+/// `differs` marks a mismatch of input and record.
 fn line(
     what: &str,
     claimed: Option<String>,
@@ -276,7 +275,7 @@ fn products_line(item: &ReviewItem, record: &ReceiptSummary) -> Markup {
         .claimed
         .as_ref()
         .map(|claimed| &claimed.items);
-    // In the words of the judgement, so that both can be compared.
+    // In the judgement's words, so that both compare.
     let claimed = claimed.filter(|items| !items.is_empty()).map(|items| {
         let in_words = |item: &DeclaredItem| {
             let known = products.iter().find(|product| product.key == item.key);
@@ -367,7 +366,7 @@ fn check_words(check: Check) -> &'static str {
     }
 }
 
-/// Other submissions that may be the same. Their outcomes would tell a second reviewer nothing about this one.
+/// Possible duplicates. A second look leaves out their outcomes, which tell nothing about this one.
 fn related_submissions(
     related: &[RelatedSubmission],
     is_second_look: bool,
@@ -397,7 +396,7 @@ fn related_submissions(
     }
 }
 
-/// `3 days`, in the largest unit.
+/// Such as `3 days`.
 pub(super) fn age(span: Duration) -> String {
     let minutes = span.as_secs() / 60;
     let (number, unit) = match minutes {

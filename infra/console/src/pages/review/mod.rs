@@ -1,4 +1,4 @@
-//! Reviewing by keyboard, one submission after the other.
+//! Reviews submissions by keyboard, one after the other.
 
 mod card;
 pub(crate) mod screens;
@@ -39,13 +39,12 @@ use crate::layout::{Page, Section};
 use crate::plot::number;
 use crate::state::Console;
 
-/// How long the page holds an answer, so that it can be taken back. The claim of a submission lasts longer.
+/// Time to take an answer back, in the page; claims last longer.
 const UNDO_WINDOW: Duration = Duration::from_secs(8);
 
-/// The code of a failure because the submission is not the revision that was shown.
+/// Failure code: the submission is not the shown revision.
 const MOVED: &str = "submission_moved";
 
-/// The reasons to reject, by the digit of their key.
 const REASONS: [(char, MessageKey); 9] = [
     ('1', MessageKey::ReceiptUnreadable),
     ('2', MessageKey::ReceiptWrongStore),
@@ -120,7 +119,7 @@ impl IntoResponse for Refusal {
 type Reply<T = StatusCode> = Result<T, Refusal>;
 
 async fn review(console: Console, Named(scope): Named<Scope>) -> PageResult {
-    // Says so if there is no such campaign.
+    // Fails for an unknown campaign.
     console.tables()?.campaign(&scope.campaign).await?;
     let screen = console.screens().open(scope.clone(), console.now());
     let content = html! {
@@ -179,7 +178,7 @@ fn windows() -> Markup {
     }
 }
 
-/// Claims one more submission and renders it; no content if there is none.
+/// No content if there is none.
 async fn next(console: Console, form: Form) -> Reply<Response> {
     let now = console.now();
     let screen = console.screens().find(form.get("screen"), now)?;
@@ -203,8 +202,8 @@ async fn next(console: Console, form: Form) -> Reply<Response> {
     Ok(Html(card::card(&item, &screen.holder, now).into_string()).into_response())
 }
 
-/// Writes an answer. No content means that it is settled. If it was not written, the page shows the submission again, unless
-/// the status is 409: then another reviewer has it, or it is not what was shown.
+/// No content means settled. On failure the page shows the submission again, except for 409:
+/// another reviewer has it, or it changed.
 async fn answer(console: Console, form: Form) -> Reply<Response> {
     let now = console.now();
     let screen = console.screens().find(form.get("screen"), now)?;
@@ -240,7 +239,7 @@ async fn answer(console: Console, form: Form) -> Reply<Response> {
         if is_settled {
             queue.answered(submission_id, now);
         } else {
-            // It changed, or waits for a second person. If the claim cannot be released, it ends within two minutes.
+            // Changed, or waits for a second person. An unreleased claim ends within two minutes.
             drop(queue.skip(&locks, submission_id, now).await);
         }
     }
@@ -375,7 +374,7 @@ async fn progress_line(
     Ok(line)
 }
 
-/// Releases what has no answer. The answers that the page sends when it closes may arrive later.
+/// Releases what has no answer; those sent when the page closes may arrive later.
 async fn leave(console: Console, form: Form) -> Reply {
     let screen = console.screens().find(form.get("screen"), console.now())?;
     let locks = console.tables()?.review_locks(console.env())?;
@@ -389,7 +388,6 @@ async fn leave(console: Console, form: Form) -> Reply {
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The next step of having a submission decided again: an accepted one is revoked, a rejected one waits for an operator again.
 async fn reopen_one(console: Console, form: Form) -> Reply<String> {
     let (tables, now) = (console.tables()?, console.now());
     let why = words(form.get("why"), "the reason")?;

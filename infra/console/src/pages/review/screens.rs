@@ -1,4 +1,4 @@
-//! The review screens that are open: what each has claimed, and the photos that it shows.
+//! Open review screens, with their claims and photos.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,19 +13,19 @@ use ops_core::review::item::ReviewItem;
 use ops_core::review::photo::ShownPhoto;
 use ops_core::review::queue::ReviewQueue;
 
-/// A screen that sent nothing for this long is closed; its claims have expired.
+/// Silence after which a screen is closed and its claims have expired.
 const SCREEN_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
 pub(super) struct Screen {
     pub(super) scope: Scope,
-    /// Names this screen among all screens of all reviewers.
+    /// Names this screen among all reviewers' screens.
     pub(super) holder: String,
     pub(super) queue: tokio::sync::Mutex<ReviewQueue>,
     shown: Mutex<Shown>,
 }
 
 struct Shown {
-    /// Copies of the photos, as PNG files.
+    /// Copies as PNG files.
     photos: HashMap<SubmissionId, Vec<u8>>,
     used_at: Timestamp,
 }
@@ -36,7 +36,7 @@ impl Screen {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the photo's copy out of what the page shows, and keeps it for the page to ask for.
+    /// Moves the photo's copy out of the page, which requests it separately.
     pub(super) fn keep_photo(&self, item: &mut ReviewItem) {
         if let Some(ShownPhoto::Copy(copy)) = &mut item.photo {
             self.shown()
@@ -66,7 +66,7 @@ impl Screens {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens a screen, and returns its name. Forgets those that are closed.
+    /// Returns the screen's name; forgets closed ones.
     pub(super) fn open(&self, scope: Scope, now: Timestamp) -> String {
         let name = hex::encode(random::bytes::<16>());
         let queue = tokio::sync::Mutex::new(ReviewQueue::new(scope.clone(), name.clone()));
