@@ -1,4 +1,4 @@
-//! Applies campaign files, in two steps so that the change can be looked at first, and sets the pause switch.
+//! Applies campaign files in two steps, to review the change first, and sets the pause switch.
 
 mod diff;
 mod meaning;
@@ -29,10 +29,9 @@ use crate::tables::{Tables, unknown_campaign};
 pub struct Plan {
     pub(crate) slug: CampaignSlug,
     pub(crate) change: Change,
-    /// True if the campaign is paused and the file takes that back.
     pub(crate) resumed: bool,
     pub(crate) differences: Vec<FieldChange>,
-    /// The personal data whose deletion begins within the hour because of the change.
+    /// Deletion begins within the hour because of the change.
     #[serde(skip)]
     pub(crate) deletes: Vec<PersonalData>,
     #[serde(skip)]
@@ -51,7 +50,7 @@ pub(crate) enum Change {
     Unchanged,
 }
 
-/// Compares a file with the campaign that is stored; writes nothing.
+/// Writes nothing.
 pub async fn plan(tables: &Tables, file: &CampaignFile, now: Timestamp) -> Result<Plan, Failure> {
     let slug = &file.campaign.slug;
     let mut facts = Facts::new(now);
@@ -96,7 +95,7 @@ pub async fn plan(tables: &Tables, file: &CampaignFile, now: Timestamp) -> Resul
     })
 }
 
-/// Phones that have more than a lower limit takes, by their entries in the numbers.
+/// Judged by their entries in the numbers.
 async fn phones_over_limit(
     tables: &Tables,
     live: &Scope,
@@ -109,7 +108,7 @@ async fn phones_over_limit(
     if !is_lower(before.limits.phone_total, Some(limit)) {
         return Ok(None);
     }
-    // A limit counts submissions, and receipts and partners may give more entries for one than this.
+    // A limit counts submissions; receipts and partners may give more entries for one.
     let entries = u64::from(limit).saturating_mul(before.entries_per_submission.into());
     let Some((first, entries)) = range_above(entries) else {
         return Ok(None);
@@ -129,7 +128,7 @@ fn valid_codes(book: &CodeBook) -> u64 {
     active.map(Batch::count).sum()
 }
 
-/// The campaign after applying a file. What no file can set stays as it is.
+/// The campaign with the file applied; keeps what no file can set.
 fn merged(before: Option<&StoredCampaign>, file: &CampaignFile) -> Campaign {
     let mut campaign = file.campaign.clone();
     if let Some(before) = before.map(|before| &before.campaign) {
@@ -141,11 +140,7 @@ fn merged(before: Option<&StoredCampaign>, file: &CampaignFile) -> Campaign {
     campaign
 }
 
-/// Writes what was planned, with a code book for each environment.
-///
-/// # Errors
-/// When the campaign was changed since the plan was made, or a table does not answer. Then applying the file again
-/// finishes it.
+/// Fails if the campaign changed since `plan`; applying the file again finishes a partial write.
 pub async fn carry_out(
     tables: &Tables,
     plan: &Plan,
@@ -159,7 +154,7 @@ pub async fn carry_out(
     let details = json!({ "change": plan.change, "fields": fields });
     let action = Action::new("campaign.apply").in_campaign(&plan.slug);
     tables.audit.append(action.with(details), change.at).await?;
-    // The books come first, so that there is no campaign without them.
+    // No campaign may exist without its books.
     for scope in &plan.without_book {
         tables.code_books.start(scope, new_book()).await?;
     }
@@ -175,7 +170,6 @@ pub async fn carry_out(
     check_written(&plan.slug, written.await?)
 }
 
-/// Refuses if another operator wrote the campaign, or paused it, since it was read.
 fn check_written(slug: &CampaignSlug, is_written: bool) -> Result<(), Failure> {
     if is_written {
         return Ok(());
@@ -195,8 +189,8 @@ pub async fn apply(tables: &Tables, files: &[CampaignFile], now: Timestamp) -> R
     Ok(())
 }
 
-/// Creates or updates a campaign that takes only test codes, which are in no book, and takes it out of the archive. Needs
-/// neither the table of code books nor the deployment's secret, and keeps no versions.
+/// Applies a campaign that takes only test codes, and unarchives it. Needs neither code books nor
+/// the deployment's secret; keeps no versions.
 pub(crate) async fn apply_without_code_books(
     tables: &Tables,
     file: &CampaignFile,
@@ -216,7 +210,6 @@ pub(crate) async fn apply_without_code_books(
     replace(tables, "campaign.apply", before.as_ref(), &campaign, now).await
 }
 
-/// Archives a campaign of [`apply_without_code_books`].
 pub(crate) async fn archive_without_versions(
     tables: &Tables,
     slug: &CampaignSlug,
@@ -254,10 +247,7 @@ fn new_book() -> CodeBook {
     }
 }
 
-/// Pauses or resumes a campaign, with the operator's reason if there is one; functions follow within seconds.
-///
-/// # Errors
-/// When there is no such campaign, or the table does not answer.
+/// Functions follow within seconds.
 pub async fn set_paused(
     tables: &Tables,
     slug: &CampaignSlug,

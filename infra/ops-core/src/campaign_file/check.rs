@@ -1,4 +1,4 @@
-//! Checks a file against its schema: notes every problem with its line and path, and makes JSON with all defaults.
+//! Checks a file against its schema: notes problems with line and path, and fills in defaults.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
@@ -10,15 +10,15 @@ use super::schema::{Kind, Schema};
 use super::tree::{Content, Entry, Node};
 use crate::problem::Problems;
 
-/// Jaro-Winkler similarity, 0 to 1, below which a name is not taken for a misspelled field.
+/// Jaro-Winkler similarity, 0 to 1, from which a name counts as misspelled.
 const MIN_LIKENESS: f64 = 0.75;
-/// The limits of a value that can be any JSON.
+/// Limits of any JSON.
 const MAX_JSON_ITEMS: usize = 100;
 const JSON_TEXT: RangeInclusive<usize> = 0..=1_000;
 
 pub(super) struct Checker<'a> {
     pub(super) problems: &'a Problems,
-    /// The line of each value, by its path.
+    /// Lines by path.
     pub(super) lines: HashMap<String, usize>,
 }
 
@@ -74,7 +74,6 @@ impl Checker<'_> {
         found.map_err(note).ok()
     }
 
-    /// A block; fields that the schema does not have are problems, and missing ones get their defaults.
     fn object(
         &mut self,
         path: &str,
@@ -121,7 +120,7 @@ impl Checker<'_> {
         object
     }
 
-    /// A list; `null` in place of what is wrong.
+    /// `null` replaces wrong items.
     fn list(
         &mut self,
         path: &str,
@@ -140,7 +139,7 @@ impl Checker<'_> {
         Ok(items.map(Option::unwrap_or_default).collect())
     }
 
-    /// Fields of any name; `null` in place of what is wrong.
+    /// Any names; `null` replaces wrong values.
     fn map(
         &mut self,
         path: &str,
@@ -216,7 +215,7 @@ fn integer(found: &Content, max: u64) -> Result<Value, String> {
 }
 
 fn json_number(text: &str) -> Result<Value, String> {
-    // A fraction has to be in the range that DynamoDB stores.
+    // DynamoDB's range of fractions.
     let is_kept = |number: &f64| *number == 0.0 || (1e-100..=1e100).contains(&number.abs());
     let number = match text.parse::<i128>() {
         Ok(number) => i64::try_from(number).ok().map(Number::from),
@@ -226,7 +225,6 @@ fn json_number(text: &str) -> Result<Value, String> {
     Ok(Value::Number(number.ok_or(wrong)?))
 }
 
-/// The most similar name, if it is similar enough to have been meant.
 pub(super) fn closest<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
     let likeness = |known: &str| strsim::jaro_winkler(name, known);
     let closest = known

@@ -1,4 +1,4 @@
-//! A campaign as a flat list of values, each with its path in the file.
+//! A campaign as a flat list of values with their paths in the file.
 
 use common::domain::campaign::Campaign;
 use serde_json::{Map, Value};
@@ -7,7 +7,7 @@ use super::schema::{Kind, Schema};
 use super::write::{is_nothing, to_json};
 use crate::failure::Failure;
 
-/// A value that is compared as a whole; not `null`.
+/// Compared as a whole; never `null`.
 pub(crate) struct Leaf {
     /// Such as `limits.phone_daily`, or `receipt.products[chai-250].entries`.
     pub(crate) path: String,
@@ -75,7 +75,7 @@ fn walk(
     }
 }
 
-/// A block that is added or removed as a whole. The defaults of its fields say nothing where the block is left out.
+/// Added or removed as a whole: defaults say nothing where the block is left out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct WholeBlock {
     pub(crate) name: &'static str,
@@ -83,7 +83,6 @@ pub(crate) struct WholeBlock {
     pub(crate) is_added: bool,
 }
 
-/// The blocks that only one of two campaigns has.
 pub(crate) fn whole_blocks(
     before: &Campaign,
     after: &Campaign,
@@ -104,8 +103,7 @@ pub(crate) fn whole_blocks(
     Ok(Schema::of_file().fields().filter_map(whole).collect())
 }
 
-/// Every field of a campaign with its value, or with what leaving it out means. A list of blocks is its length, and a map its
-/// names.
+/// Every field with its value, or what omission means; lists of blocks as lengths, maps as names.
 pub(crate) fn summary(
     campaign: &Campaign,
     in_words: impl Fn(&str, &Value) -> String,

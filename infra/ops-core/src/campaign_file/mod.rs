@@ -1,7 +1,7 @@
-//! Reads campaign files: YAML with the API's own field names.
+//! Reads campaign files: YAML, or JSON, with the API's own field names.
 //!
-//! `fields` describes the fields, and `schema` is made from it; `tree` parses a text into nodes that know their lines,
-//! `check` holds them against the schema, and `rules` checks the rest. JSON is read as well, since it is YAML.
+//! `fields` describes the fields and derives `schema`; `tree` parses into nodes that know their
+//! lines, `check` holds them against the schema, `rules` checks the rest.
 
 mod check;
 mod fields;
@@ -28,25 +28,20 @@ pub use self::schema::schema;
 pub use crate::problem::Problem;
 use crate::problem::Problems;
 
-/// Maximum size of a file in bytes: many times what a campaign with every message needs.
+/// Many times what a campaign with every message needs.
 pub const MAX_BYTES: usize = 1024 * 1024;
 
-/// Maximum entries for one submission; more would be a typing error.
+/// More is a typing error.
 pub const MAX_ENTRIES: u32 = 10_000;
 
-/// The content of a campaign file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CampaignFile {
-    /// The campaign, with defaults for omitted fields.
     pub campaign: Campaign,
-    /// True if the file sets `paused`; if not, applying it keeps the stored value.
+    /// False keeps the stored value.
     pub says_paused: bool,
 }
 
-/// Reads a campaign file's text; problems name the file `name`.
-///
-/// # Errors
-/// All problems, by line.
+/// `name` is the file in problems, which are sorted by line.
 pub fn read(name: &str, text: &str) -> Result<CampaignFile, Vec<Problem>> {
     let problems = Problems::from_file(name);
     let file = if text.len() > MAX_BYTES {
@@ -109,7 +104,6 @@ fn read_tree(root: &tree::Node, problems: &Problems) -> Option<CampaignFile> {
     }
 }
 
-/// The path of a field.
 fn join(path: &str, name: &str) -> String {
     if path.is_empty() {
         name.to_owned()
@@ -118,10 +112,6 @@ fn join(path: &str, name: &str) -> String {
     }
 }
 
-/// Reads a campaign file's bytes.
-///
-/// # Errors
-/// All problems, by line.
 pub fn read_bytes(name: &str, bytes: &[u8]) -> Result<CampaignFile, Vec<Problem>> {
     match std::str::from_utf8(bytes) {
         Ok(text) => read(name, text.strip_prefix('\u{feff}').unwrap_or(text)),

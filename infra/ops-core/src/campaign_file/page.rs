@@ -1,4 +1,4 @@
-//! The page about the fields of campaign files, `infra/docs/campaign-file.md`, and the template that `ops campaign init` writes.
+//! The page of fields, `infra/docs/campaign-file.md`, and the template of `ops campaign init`.
 
 use super::check::listed;
 use super::join;
@@ -68,7 +68,7 @@ fn in_words(schema: Schema<'_>, example: &str) -> String {
     }
 }
 
-/// A file with every field: the required ones empty, all others behind a `#`.
+/// Required fields are empty, others behind a `#`.
 pub fn template() -> String {
     let mut template = String::from(
         "# A campaign. Fill in what is empty, and remove the `# ` before what else you need.\n\

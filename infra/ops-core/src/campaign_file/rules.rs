@@ -1,4 +1,4 @@
-//! The rules of a campaign file that its schema does not have: forms of texts, and what holds between fields.
+//! Rules beyond the schema: formats of texts, and what holds between fields.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,7 +20,7 @@ use super::join;
 use super::schema::Schema;
 use crate::problem::Problems;
 
-/// A DynamoDB item holds 400 KB; a campaign's JSON is never smaller than its item.
+/// Items hold 400 KB; a campaign's JSON is never smaller than its item.
 const MAX_RECORD_BYTES: usize = 390 * 1024;
 const TIN_DIGITS: usize = 9;
 
@@ -32,7 +32,7 @@ pub(super) struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    /// A field inside; `None` if it was left out or is wrong.
+    /// `None` if left out or wrong.
     fn get(&self, name: &str) -> Option<Self> {
         self.inside(join(&self.path, name), self.value.get(name)?)
     }
@@ -76,7 +76,7 @@ impl<'a> Field<'a> {
         self.problems.add(line, &self.path, message);
     }
 
-    /// The text of a field inside, parsed; an error is its problem.
+    /// An error is the field's problem.
     fn parse<T>(&self, name: &str, parse: impl FnOnce(&'a str) -> Result<T, String>) -> Option<T> {
         let field = self.get(name)?;
         let parsed = parse(field.text());
@@ -112,7 +112,7 @@ pub(super) fn check(file: &Field<'_>) {
     check_entries(file, receipt.as_ref());
     let partner = file.get("partner");
     partner.as_ref().inspect(|partner| check_partner(partner));
-    // If `code` is wrong, whether a `partner` block is allowed is unknown.
+    // A wrong `code` leaves unknown if a `partner` block is allowed.
     let code = file.get("code").and_then(|code| code.get("checked_by"));
     match (code.as_ref().map(|by| by.text() == "partner"), partner) {
         (Some(true), None) if !file.lines.contains_key("partner") => {
@@ -133,7 +133,6 @@ pub(super) fn check(file: &Field<'_>) {
     }
 }
 
-/// Notes a problem if every receipt would earn more entries than go without a person.
 fn check_entries(file: &Field<'_>, receipt: Option<&Field<'_>>) {
     if let Some(receipt) = receipt
         && receipt.list("products").is_empty()
@@ -240,8 +239,8 @@ fn check_match(matches: &Field<'_>) {
     }
 }
 
-/// Checks a branch's fiscal devices, which belong to one branch only. `devices` has the paths of earlier ones by
-/// taxpayer number and serial number, which is empty for a branch that has every device of its merchant.
+/// A fiscal device belongs to one branch. `devices` has paths by taxpayer and serial number, which
+/// is empty for a branch with every device of its merchant.
 fn check_devices(branch: &Field<'_>, devices: &mut HashMap<(String, String), String>) {
     let tin = branch.parse("tin", |tin| {
         let digits = tin_digits(tin);
@@ -285,7 +284,6 @@ fn check_devices(branch: &Field<'_>, devices: &mut HashMap<(String, String), Str
     }
 }
 
-/// A taxpayer number without its dashes.
 pub(super) fn tin_digits(tin: &str) -> String {
     tin.replace('-', "")
 }
@@ -360,7 +358,7 @@ fn check_url(url: &str) -> Result<(), String> {
 }
 
 fn check_secret_name(name: &str) -> Result<(), String> {
-    // Secrets Manager allows these characters, and the functions' roles allow this prefix.
+    // Secrets Manager's characters, and the prefix that the functions' roles allow.
     let allowed = |c: char| c.is_ascii_alphanumeric() || "/_+=.@-".contains(c);
     if name.starts_with("partners/") && name.chars().all(allowed) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The JSON Schema of campaign files, for editors and forms. `ops campaign apply` checks more than a schema can say.
+//! The JSON Schema of campaign files, for editors and forms. `ops campaign apply` checks more.
 
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
@@ -16,7 +16,7 @@ static FILE: LazyLock<Value> = LazyLock::new(|| {
     schema
 });
 
-/// The schema, in draft 7, which editors know.
+/// Draft 7, which editors know.
 pub fn schema() -> Value {
     let mut schema = FILE.clone();
     publish(&mut schema);
@@ -27,10 +27,10 @@ pub fn schema() -> Value {
     schema
 }
 
-/// The derived schema demands every field, in order: that is the order of a file.
+/// Demands every field, in a file's order.
 fn complete(schema: &mut Value) {
     let Value::Object(words) = schema else { return };
-    // Formats of Rust's numbers.
+    // Rust's number formats.
     words.remove("format");
     if let Some(text) = words.get_mut("description")
         && let Some(lines) = text.as_str()
@@ -74,7 +74,7 @@ fn each_inner(words: &mut Map<String, Value>, change: &mut dyn FnMut(&mut Value)
     }
 }
 
-/// Lets `null` stand for a field that is left out, and says the default in the description.
+/// Allows `null` for an omitted field, and describes defaults.
 fn publish(schema: &mut Value) {
     let Value::Object(words) = schema else { return };
     words.retain(|word, _| !word.starts_with("x-") && word != "default");
@@ -97,16 +97,16 @@ fn publish(schema: &mut Value) {
 pub(super) struct Schema<'a>(&'a Value);
 
 pub(super) enum Kind<'a> {
-    /// Text, with its length in characters.
+    /// Characters.
     Text(RangeInclusive<usize>),
     Bool,
-    /// A whole number from 1 to this.
+    /// A maximum; the minimum is 1.
     Integer(u64),
     Choice(Vec<&'a str>),
     Object,
-    /// A list: its maximum length, and its items.
+    /// Maximum length.
     List(usize, Schema<'a>),
-    /// Fields of any name: their maximum number, and their values.
+    /// Maximum number of fields, of any name.
     Map(usize, Schema<'a>),
     Any,
 }
@@ -137,7 +137,6 @@ impl<'a> Schema<'a> {
         self.text_of("description")
     }
 
-    /// A valid value, as written in a file.
     pub(super) fn example(self) -> &'a str {
         self.text_of("x-example")
     }
@@ -154,7 +153,7 @@ impl<'a> Schema<'a> {
         self.word("x-holds").and_then(Value::as_str)
     }
 
-    /// True if a rule checks its words, and says more about a wrong one.
+    /// True if a rule says more about wrong values.
     pub(super) fn has_rule(self) -> bool {
         self.word("x-rule").is_some()
     }

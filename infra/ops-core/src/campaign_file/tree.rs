@@ -1,9 +1,9 @@
-//! Parses YAML into a tree whose nodes know their lines. Supports what a campaign file needs: one document, no tags,
-//! and no aliases, with which a small file could expand into a huge one.
+//! Parses YAML into nodes that know their lines: one document, no tags, and no aliases, with which
+//! a small file could expand into a huge one.
 
 use granit_parser::{Event, Parser, ScalarStyle, StrInput, options};
 
-/// Maximum nesting; a campaign file needs a handful of levels.
+/// Campaign files need a handful of levels.
 const MAX_DEPTH: usize = 32;
 
 #[derive(Debug)]
@@ -31,14 +31,14 @@ pub(crate) struct Entry {
     pub(crate) value: Node,
 }
 
-/// A parse error; `line` counts from 1.
+/// `line` counts from 1.
 #[derive(Debug)]
 pub(crate) struct InvalidTree {
     pub(crate) line: usize,
     pub(crate) message: String,
 }
 
-/// Parses a text; `None` if it contains only comments.
+/// `None` for comments alone.
 pub(crate) fn parse(text: &str) -> Result<Option<Node>, InvalidTree> {
     let options = options! {
         block_nesting_limit: MAX_DEPTH,
@@ -134,7 +134,7 @@ fn refused(line: usize, message: &str) -> InvalidTree {
     }
 }
 
-/// A value without quotes, which is text if YAML 1.2 cannot read it as another type.
+/// Unquoted: text if YAML 1.2 reads no other type.
 fn plain(text: String) -> Content {
     match text.as_str() {
         "" | "~" | "null" | "Null" | "NULL" => Content::Null,

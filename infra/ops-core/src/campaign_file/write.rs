@@ -1,4 +1,4 @@
-//! A campaign in the form of its file: as YAML that reads as the same campaign, and as JSON with the file's names.
+//! Writes a campaign as YAML that reads as the same campaign, and as JSON with the file's names.
 
 use chrono::{DateTime, SecondsFormat};
 use common::domain::campaign::Campaign;
@@ -10,7 +10,7 @@ use super::schema::{Kind, Schema};
 use super::tree::{self, Content, Node};
 use crate::failure::Failure;
 
-/// A campaign's fields; `null` for those that it does not have.
+/// `null` for missing fields.
 pub(crate) fn to_json(campaign: &Campaign) -> Result<Map<String, Value>, Failure> {
     let json = serde_json::to_value(campaign);
     let Ok(Value::Object(mut fields)) = json else {
@@ -27,7 +27,6 @@ pub(crate) fn to_json(campaign: &Campaign) -> Result<Map<String, Value>, Failure
     Ok(fields)
 }
 
-/// The campaign of a file with every default.
 pub(super) fn from_json(mut file: Value) -> Result<Campaign, serde_json::Error> {
     if let Some(Value::Object(window)) = file.get_mut("window") {
         for time in window.values_mut() {
@@ -56,7 +55,7 @@ pub(super) fn from_json(mut file: Value) -> Result<Campaign, serde_json::Error> 
     serde_json::from_value(file)
 }
 
-/// A file that applies as this campaign. It leaves `paused` out, so that applying it keeps the pause switch.
+/// Omits `paused`, so that applying the file keeps the pause switch.
 pub(crate) fn to_yaml(campaign: &Campaign) -> Result<String, Failure> {
     let mut fields = to_json(campaign)?;
     fields.remove("paused");
@@ -68,12 +67,11 @@ pub(crate) fn to_yaml(campaign: &Campaign) -> Result<String, Failure> {
     Ok(yaml)
 }
 
-/// In the campaign's time zone, as its brand thinks of it.
 fn local_time(at: Timestamp, campaign: &Campaign) -> String {
     let local = DateTime::from(at)
         .with_timezone(&campaign.timezone)
         .to_rfc3339_opts(SecondsFormat::AutoSi, false);
-    // Offsets of the nineteenth century had seconds, which RFC 3339 cannot write.
+    // RFC 3339 cannot write the seconds of old offsets.
     if local.parse() == Ok(at) {
         local
     } else {
@@ -102,7 +100,7 @@ fn push_fields(yaml: &mut String, indent: usize, block: Schema<'_>, fields: &Map
     }
 }
 
-/// True if leaving the field out means the same.
+/// True if omitting the field means the same.
 pub(super) fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -136,7 +134,7 @@ fn flow(value: &Value, schema: Schema<'_>) -> String {
     }
 }
 
-/// Text without quotes if it reads as the same text in every place.
+/// Text without quotes if it reads as the same text everywhere.
 fn scalar(text: &str) -> String {
     let is_plain = text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text.ends_with(|c: char| c.is_ascii_alphanumeric())

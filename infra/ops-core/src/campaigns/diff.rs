@@ -1,4 +1,4 @@
-//! The differences between two versions of a campaign, by the field names of its file.
+//! Differences between two versions of a campaign, by field names.
 
 use std::collections::HashMap;
 
@@ -25,15 +25,15 @@ pub(crate) struct FieldChange {
     pub(crate) meaning: Option<String>,
     #[serde(skip)]
     left_out: &'static str,
-    /// Its block, if the block is in one of the two alone.
+    /// Set if only one version has the block.
     #[serde(skip)]
     block: Option<WholeBlock>,
 }
 
-/// Shown in place of a value that may hold a secret.
+/// Replaces what may hold a secret.
 const HIDDEN: &str = "(not shown)";
 
-/// The fields that differ, in the order of a file. For a new campaign: all of its fields.
+/// Changed fields in the file's order; all fields of a new campaign.
 pub(crate) fn differences(
     before: Option<&Campaign>,
     after: &Campaign,
@@ -80,7 +80,7 @@ pub(crate) fn differences(
             });
         }
     }
-    // Whether it is archived is no field of a file.
+    // No field of a file says if it is archived.
     let is_other = |before: &Campaign| {
         Campaign {
             archived: after.archived,
@@ -100,7 +100,7 @@ pub(crate) fn differences(
     Ok(found)
 }
 
-/// The differences, for people. A meaning that several in a row share is printed once.
+/// Prints a meaning that neighbours share once.
 pub(crate) fn text(differences: &[FieldChange], campaign: &Campaign) -> String {
     let mut text = String::new();
     let mut said = None;
@@ -169,7 +169,7 @@ fn in_words(field: &str, value: &Value, left_out: &str, campaign: &Campaign) -> 
     }
 }
 
-/// A value, unless it may hold a secret: `ops campaign show` hides the same.
+/// Hides the same as `ops campaign show`.
 fn shown(path: &str, value: Option<Value>) -> Value {
     match value {
         None => Value::Null,

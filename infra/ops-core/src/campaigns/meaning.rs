@@ -1,4 +1,4 @@
-//! What changing a field means for a campaign that people take part in.
+//! Meanings of changes for a campaign that people take part in.
 
 use common::domain::campaign::{Campaign, CampaignStatus, CodePolicy, PersonalData};
 use common::domain::numbers::ENTRIES_RANGES;
@@ -6,13 +6,13 @@ use common::domain::timestamp::Timestamp;
 
 use crate::format::grouped;
 
-/// What is known of a live campaign besides its configuration, without reading whole tables.
+/// Known without reading whole tables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
     pub(crate) now: Timestamp,
     pub(crate) live_codes: u64,
     pub(crate) entries: i64,
-    /// Phones that probably exceed a lowered `limits.phone_total`, judged by their entries.
+    /// Judged by entries, so only probably over `limits.phone_total`.
     pub(crate) over_limit: Option<PhonesOver>,
 }
 
@@ -33,14 +33,14 @@ pub(crate) struct PhonesOver {
     pub(crate) phones: i64,
 }
 
-/// The first of [`ENTRIES_RANGES`] that lies entirely above a limit: its index and its lower end.
+/// Index and lower end of the first of [`ENTRIES_RANGES`] above a limit.
 pub(super) fn range_above(limit: u64) -> Option<(usize, u64)> {
     let fewest = |range: &str| range.split(['-', '+']).next()?.parse::<u64>().ok();
     let mut ranges = ENTRIES_RANGES.iter().enumerate();
     ranges.find_map(|(index, range)| Some((index, fewest(range).filter(|fewest| *fewest > limit)?)))
 }
 
-/// What a change of the field at this path means; `None` if the values speak for themselves.
+/// `None` if the values speak for themselves.
 pub(super) fn meaning(
     path: &str,
     before: &Campaign,
@@ -123,7 +123,7 @@ fn grouped_entries(entries: i64) -> String {
     format!("{} {noun}", grouped(entries.unsigned_abs()))
 }
 
-/// True if a limit was lowered; no limit counts as the highest.
+/// `None` is the highest limit.
 pub(super) fn is_lower(before: Option<u32>, after: Option<u32>) -> bool {
     after.is_some_and(|after| before.is_none_or(|before| after < before))
 }

@@ -1,4 +1,4 @@
-//! Deletes what test keys made in a campaign.
+//! Deletes a campaign's test data.
 
 use common::aws::photos::Photos;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
@@ -8,9 +8,9 @@ use crate::draws::openings;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// Deletes it kind by kind; `done` gets each kind's name and number. It can be cut short and run again at any point:
-/// submissions come last, so until then none refers to anything that is missing except for what it no longer needs. Draws
-/// stay, since a name keeps its commitment, but they no longer identify anyone.
+/// Deletes kind by kind; `done` gets its name and number. Can stop and run again at any point:
+/// submissions come last, so nothing refers to missing records that it still needs. Draws stay,
+/// since a name keeps its commitment, but identify nobody.
 pub async fn clear(
     tables: &Tables,
     photos: &Photos,
@@ -18,7 +18,7 @@ pub async fn clear(
     now: Timestamp,
     mut done: impl FnMut(&'static str, u64),
 ) -> Result<(), Failure> {
-    // Never another environment, whatever the caller says.
+    // Never the live environment, whatever the caller says.
     let scope = Scope {
         campaign: slug.clone(),
         environment: Environment::Test,

@@ -1,4 +1,4 @@
-//! Earlier versions of a campaign, and its archiving.
+//! Earlier versions and archiving of a campaign.
 
 use common::domain::campaign::{Campaign, CampaignStatus};
 use common::domain::scope::CampaignSlug;
@@ -15,11 +15,11 @@ use crate::tables::{Tables, unknown_campaign};
 #[derive(Debug)]
 pub(crate) struct PastChange {
     pub(crate) version: CampaignVersion,
-    /// `None` if the version before is not known.
+    /// `None` if the previous version is unknown.
     pub(crate) differences: Option<Vec<FieldChange>>,
 }
 
-/// A campaign's versions, newest first, at most `limit`.
+/// Newest first.
 pub(crate) async fn history(
     tables: &Tables,
     slug: &CampaignSlug,
@@ -27,7 +27,7 @@ pub(crate) async fn history(
     now: Timestamp,
 ) -> Result<Vec<PastChange>, Failure> {
     let stored = stored(tables, slug).await?;
-    // One more, to compare the oldest that is shown with.
+    // One more, to compare the oldest shown one with.
     let versions = tables
         .campaign_versions
         .newest(slug, stored.revision, limit + 1)
@@ -59,7 +59,7 @@ pub(crate) async fn version(
     })
 }
 
-/// Archives or unarchives a campaign. Returns false if there was nothing to change.
+/// Returns false if there was nothing to change.
 pub(crate) async fn set_archived(
     tables: &Tables,
     slug: &CampaignSlug,
