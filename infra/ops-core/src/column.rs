@@ -1,5 +1,5 @@
-//! Reads one column of a file that a spreadsheet or another program exported: one value per line. It reads in parts, so a
-//! file of any length fits into memory.
+//! Reads one column of an exported file, a value per line, in parts, so that any length fits into
+//! memory.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -10,34 +10,34 @@ use chrono::{Datelike, NaiveDate};
 use crate::failure::Failure;
 use crate::problem::{Problem, Problems};
 
-/// Bytes of a line; a file with a longer one is not a list.
+/// A file with a longer line is not a list.
 const MAX_LINE_BYTES: u64 = 4096;
 
 const MAX_PROBLEMS: usize = 100;
 
-/// The characters between columns. Where the decimal point is a comma, spreadsheets write semicolons.
+/// Where the decimal point is a comma, spreadsheets write semicolons.
 const SEPARATORS: [char; 3] = [',', ';', '\t'];
 
 #[derive(Debug)]
 pub struct ColumnType<T> {
-    /// The code of the failure when a file has other values.
+    /// Failure code.
     pub invalid: &'static str,
     pub names: [&'static str; 2],
-    /// True if a cell of the first line is a usual heading of such values.
+    /// True for usual headings.
     pub is_heading: fn(&str) -> bool,
-    /// Reads a cell. The error begins with `this` and does not repeat the cell.
+    /// Errors begin with `this` and do not repeat the cell.
     pub parse: fn(&str) -> Result<T, String>,
 }
 
 #[derive(Debug)]
 pub struct Column<'a, T> {
     pub path: &'a Path,
-    /// As given by the operator. With `None`, the heading is a usual one, or the file has only one column.
+    /// `None` takes a usual heading, or the only column.
     pub heading: Option<&'a str>,
     pub values: ColumnType<T>,
 }
 
-/// A line that is not empty: its number, from 1, and its value, or why it has none.
+/// Number, from 1, and value or problem; empty lines are skipped.
 pub type Line<T> = (usize, Result<T, String>);
 
 #[derive(Debug)]
@@ -57,7 +57,7 @@ pub(crate) struct CheckedColumn {
     pub(crate) has_heading: bool,
 }
 
-/// The layout of a file, which its first line decides.
+/// Decided by the first line.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
     separator: char,
@@ -71,7 +71,7 @@ impl<T> Column<'_, T> {
         Ok(self.lines_of(BufReader::new(file)))
     }
 
-    /// Reads from `reader`; the path is only named in errors.
+    /// The path is only for errors.
     pub fn lines_of<R>(&self, reader: R) -> Lines<'_, R, T> {
         Lines {
             column: self,
@@ -87,7 +87,7 @@ impl<T> Column<'_, T> {
         Failure::from_io(self.path, "reading", error)
     }
 
-    /// Checks every line. `check` gets the values of a part, each with its line, and reports problems by line.
+    /// `check` gets the values of a part with their lines, and reports problems.
     pub(crate) async fn check_all(
         &self,
         part_lines: usize,
@@ -129,7 +129,7 @@ impl<T> Column<'_, T> {
 }
 
 impl<R: BufRead, T> Lines<'_, R, T> {
-    /// None at the end of the file.
+    /// Empty at the end of the file.
     pub fn next_lines(&mut self, limit: usize) -> Result<Vec<Line<T>>, Failure> {
         let mut lines = Vec::new();
         while lines.len() < limit {
@@ -144,7 +144,7 @@ impl<R: BufRead, T> Lines<'_, R, T> {
         Ok(lines)
     }
 
-    /// Fails if the file was changed since it was checked.
+    /// Fails if the file changed since it was checked.
     pub(crate) fn next_values(&mut self, limit: usize) -> Result<Vec<T>, Failure> {
         let lines = self.next_lines(limit)?.into_iter();
         let value = |(line, value): Line<T>| {
@@ -207,14 +207,14 @@ impl<R: BufRead, T> Lines<'_, R, T> {
             return Ok(Some(Err(why)));
         }
         let text = String::from_utf8(bytes).map_err(|_| {
-            // So is the rest, or it is no text at all.
+            // The rest has the same encoding, or is no text.
             self.ended = true;
             "this line is not UTF-8; save the file as CSV UTF-8".to_owned()
         });
         Ok(Some(text))
     }
 
-    /// The value of the first line; `None` if it is a heading.
+    /// `None` for a heading.
     fn read_layout(&mut self, line: &str) -> Result<Option<String>, String> {
         let [name, names] = self.column.values.names;
         let several = |separator: &char| cells(line, *separator).is_ok_and(|cells| cells.len() > 1);
@@ -269,8 +269,8 @@ impl Layout {
     }
 }
 
-/// The trimmed cells of a line, without empty ones at its end. The `csv` crate would read a quoted cell on over the end of the
-/// line, and then count lines in another way than people do.
+/// Trimmed, without empty cells at the end. The `csv` crate reads a quoted cell past the line's
+/// end, and then counts lines differently from people.
 fn cells(line: &str, separator: char) -> Result<Vec<String>, String> {
     let mut is_quoted = false;
     let parts = line.split(|c| {
@@ -325,7 +325,7 @@ fn truncate_problems(found: &mut Vec<Problem>) {
     }
 }
 
-/// Recognises what spreadsheets turn codes and phone numbers into; the text continues `this is`.
+/// Damage that spreadsheets do to codes and phones; continues `this is`.
 pub(crate) fn spreadsheet_damage(cell: &str) -> Option<&'static str> {
     if cell.starts_with('#') {
         Some("an error of a spreadsheet")
@@ -362,7 +362,7 @@ fn is_scientific(cell: &str) -> bool {
 
 /// Such as `2026-03-12`, `12/03/2026`, `3.12.26`, `12-Mar` and `Mar-26`.
 fn is_date(cell: &str) -> bool {
-    /// Codes have dashes too, so with dashes only a four-digit year or a month's name makes a date.
+    /// Codes have dashes too, so a dashed date needs a four-digit year or a month's name.
     const FORMS: [&str; 10] = [
         "%Y-%m-%d", "%Y/%m/%d", "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y", "%m/%d/%y", "%d.%m.%Y",
         "%d.%m.%y", "%d-%b-%Y", "%d-%b-%y",

@@ -1,4 +1,4 @@
-//! Changes a scope's code book: read, change, write back on condition that it has not changed since.
+//! Changes a scope's code book: read, change, write back if unchanged since.
 
 use common::domain::codebook::{Batch, BatchStatus, CodeBook, Origin};
 use common::domain::scope::Scope;
@@ -8,18 +8,14 @@ use common::store::transaction::backoff;
 use crate::failure::Failure;
 use crate::format::{grouped, one_guess_in, one_line};
 
-/// Attempts for one change before giving up because others keep changing the book.
+/// Attempts, since others may keep changing the book.
 const MAX_ATTEMPTS: u32 = 10;
 
-/// Verifying a code may look at every batch, and all batches have to fit into one record.
+/// Verifying a code may check every batch, and one record holds all.
 const MAX_BATCHES: usize = 500;
 
 const NAME_CHARS: std::ops::RangeInclusive<usize> = 1..=64;
 
-/// Reads a scope's code book.
-///
-/// # Errors
-/// When the scope has none, or the table does not answer.
 pub async fn read(books: &CodeBooks, scope: &Scope) -> Result<CodeBook, Failure> {
     Ok(books.get(scope).await?.ok_or_else(|| no_book(scope))?.book)
 }
@@ -35,7 +31,7 @@ pub fn odds_line(book: &CodeBook) -> String {
     )
 }
 
-/// Applies `change` to a scope's code book, possibly several times; if it fails, the book stays unchanged.
+/// May apply `change` several times; if it fails, the book stays unchanged.
 pub(super) async fn change<T>(
     books: &CodeBooks,
     scope: &Scope,
@@ -63,7 +59,7 @@ fn no_book(scope: &Scope) -> Failure {
     Failure::new("campaign_unknown", message)
 }
 
-/// Adds a batch under the given name, or under the next free `batch-N`.
+/// `None` takes the next free `batch-N`.
 pub(super) fn add_batch(
     book: &mut CodeBook,
     name: Option<&str>,

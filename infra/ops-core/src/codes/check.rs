@@ -1,4 +1,4 @@
-//! Checks and describes a file of codes before they are imported. Writes nothing.
+//! Checks and describes a file of codes before its import.
 
 use std::collections::hash_map::RandomState;
 use std::collections::{BTreeMap, HashSet};
@@ -22,26 +22,26 @@ use crate::format::{grouped, one_guess_in};
 use crate::problem::Problems;
 use crate::tables::Tables;
 
-/// Codes remembered at once to find repeated ones: about 20 MB. A longer file is read several times.
+/// About 20 MB; a longer file is read several times to find repeated codes.
 const MAX_REMEMBERED: u64 = 1_000_000;
 
-/// A shorter list is imported only with a special option: it may be counted up behind a word, and does not show it.
+/// Shorter lists may be a word with a counter, and do not show it; they need `--allow-weak`.
 const MIN_CODES: u64 = 100;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
     pub count: u64,
-    /// How many of them repeat a code on an earlier line.
+    /// Lines that repeat an earlier one.
     pub repeated: u64,
-    /// Those of the others that were imported before.
+    /// Codes imported before, and not repeated here.
     pub known: u64,
     pub known_void: u64,
     pub list: CodeList,
     pub digest: String,
     pub is_begun: bool,
-    /// The lines of the file by the length of their code, shortest first.
+    /// Shortest first.
     pub lengths: Vec<CodesOfLength>,
-    /// The valid imported codes of the scope, once these are imported.
+    /// The scope's valid codes after this import.
     pub imported_codes: u64,
 }
 
@@ -50,7 +50,7 @@ impl Checked {
         self.count.saturating_sub(self.repeated + self.known)
     }
 
-    /// The odds that a guess at a text of the list's alphabet and shortest length is an imported code.
+    /// Probability that a guess in the list's alphabet and shortest length is right.
     pub(crate) fn odds_of_a_guess(&self) -> f64 {
         self.list.odds_of_a_guess(self.imported_codes)
     }
@@ -64,15 +64,15 @@ pub struct CodesOfLength {
     pub last: Sample,
 }
 
-/// A line whose code can be recognised in the file, but not entered.
+/// Recognisable in the file, but cannot be entered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Sample {
     pub line: usize,
-    /// The code without most of its characters, such as `KE••••01`.
+    /// Such as `KE••••01`.
     pub code: String,
 }
 
-/// Checks a file of codes; writes nothing. Calls `progress` with the number of codes that were looked up, and that of all codes.
+/// Writes nothing; `progress` gets the codes looked up and all codes.
 pub async fn check(
     tables: &Tables,
     scope: &Scope,
@@ -148,7 +148,6 @@ struct FileScan {
     list: CodeList,
     digest: Sha256,
     lengths: BTreeMap<usize, CodesOfLength>,
-    /// The first line, if its code has no digits.
     first_without_digits: Option<usize>,
     with_digits: u64,
 }
@@ -179,7 +178,7 @@ impl FileScan {
         of_length.last = sample;
     }
 
-    /// Refuses a first line that is probably the heading of its column: the only one without digits.
+    /// A heading is probable if only the first line has no digits.
     fn refuse_heading(&self, request: &ImportRequest, count: u64) -> Result<(), Failure> {
         let all_others = count > 1 && self.with_digits + 1 == count;
         let Some(line) = self.first_without_digits.filter(|_| all_others) else {

@@ -1,4 +1,4 @@
-//! Finds the record of a code, and tells its state.
+//! Finds the record of a code and its state.
 
 use common::domain::code_record::{CodeHold, CodeKey, CodeRecord};
 use common::domain::codebook::{Batch, BatchStatus, BookMatch};
@@ -14,9 +14,9 @@ pub enum State {
     Unused,
     Held,
     Redeemed,
-    /// Its batch was voided, and no submission has it.
+    /// Voided, and no submission has the code.
     Void,
-    /// Its batch is still being minted, or its minting was interrupted.
+    /// Being minted, or interrupted.
     Reserved,
 }
 
@@ -36,13 +36,13 @@ impl State {
 pub struct CodeOfScope {
     pub batch: Option<Batch>,
     pub state: State,
-    /// True if its batch was voided, also after a submission got it.
+    /// True if the batch was voided, even after a submission got the code.
     pub is_void: bool,
     pub hold: Option<CodeHold>,
     pub submission: Option<Submission>,
 }
 
-/// Looks a normalized code up; `None` if it is not a code of the scope.
+/// `normal` is normalized; `None` if it is not the scope's.
 pub async fn lookup(
     tables: &Tables,
     scope: &Scope,
@@ -55,7 +55,7 @@ pub async fn lookup(
             Some((record.unwrap_or_default(), book.batch_of(serial)))
         }
         BookMatch::PerhapsImported => {
-            // Any batch: it is not part of the record's key.
+            // Any batch; keys do not include it.
             let key = CodeKey::Imported {
                 digest: book.digest(normal),
                 batch: String::new(),
@@ -71,7 +71,7 @@ pub async fn lookup(
     let Some((CodeRecord { hold, .. }, batch)) = found else {
         return Ok(None);
     };
-    // A book keeps its batches; one that is gone is void.
+    // A missing batch is void.
     let status = batch.map_or(BatchStatus::Void, |batch| batch.status);
     let state = match (&hold, status) {
         (Some(hold), _) if hold.redeemed => State::Redeemed,

@@ -1,5 +1,5 @@
-//! Imports codes that were printed elsewhere. The whole file is checked before anything is written; running an
-//! interrupted import again finishes it.
+//! Imports codes printed elsewhere. Checks the whole file before writing; an interrupted import is
+//! finished by running it again.
 
 use std::path::PathBuf;
 
@@ -48,13 +48,13 @@ impl ImportRequest {
 pub struct Imported {
     pub batch: Option<String>,
     pub imported: u64,
-    /// Number of codes that were imported before, or are in the file twice.
+    /// Imported before, or twice in the file.
     pub duplicates: u64,
-    /// How many of the duplicates are void; they stay void.
+    /// Duplicates that are void and stay so.
     pub void: u64,
 }
 
-/// Imports a file that was checked; calls `progress` with the number of lines done.
+/// `progress` gets the number of lines done.
 pub async fn import(
     tables: &Tables,
     scope: &Scope,
@@ -105,7 +105,7 @@ pub async fn import(
                 }
             }
         }
-        // What is stored of a part counts, also when the rest is not.
+        // The stored part counts even if the rest fails.
         if new > 0 {
             count_more(tables, scope, &batch, file, new).await?;
         }
@@ -121,7 +121,7 @@ pub async fn import(
     }
 }
 
-/// Refuses codes of the length that minted codes have: such a code could be two codes at once.
+/// Such a code could be two codes at once.
 pub(super) fn refuse_minted_lengths(
     book: &CodeBook,
     lengths: &[CodesOfLength],
@@ -139,8 +139,7 @@ pub(super) fn refuse_minted_lengths(
     Err(Failure::new("length_minted", message))
 }
 
-/// The batch for the codes of a file: the imported one of the given name, that of an import of the same file that was cut
-/// short, or a new one.
+/// The named imported batch, that of an interrupted import of the same file, or a new one.
 pub(super) fn batch_to_fill(
     book: &mut CodeBook,
     request: &ImportRequest,

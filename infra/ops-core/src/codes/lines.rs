@@ -1,4 +1,4 @@
-//! Reads codes from a file: one per line, as spreadsheets and printers export them.
+//! Reads codes from a file, one per line, as spreadsheets and printers write them.
 
 use std::path::Path;
 
@@ -30,7 +30,6 @@ fn is_heading(cell: &str) -> bool {
     is_of_words && (lower.ends_with("code") || lower.ends_with("codes"))
 }
 
-/// The normalized code, or why the cell is not a code.
 fn normal(cell: &str) -> Result<String, String> {
     let no_code = |why: &str| Err(format!("this is not a code; {why}"));
     let code: Code = match cell.parse() {

@@ -1,5 +1,5 @@
-//! Mints codes in three steps: reserve a range of serial numbers, encipher and write them, activate the batch. A crash
-//! in between leaves a batch that is not active; no code is ever printed twice.
+//! Mints codes in three steps: reserve serial numbers, encipher and write them, activate the batch.
+//! A crash between them leaves an inactive batch; no code is ever printed twice.
 
 use std::io::{self, Write};
 use std::iter;
@@ -21,9 +21,9 @@ use crate::format::one_guess_in;
 
 pub const MAX_CODES: u64 = 1_000_000_000;
 
-/// Serial numbers that a thread enciphers at a time: about 240 KB of text. With [`MAX_THREADS`], it bounds memory.
+/// About 240 KB of text per thread; bounds memory with [`MAX_THREADS`].
 const CHUNK: u64 = 16 * 1024;
-/// More threads would only wait for the disk.
+/// More would only wait for the disk.
 const MAX_THREADS: usize = 8;
 
 // The doc comments are the help of `ops code mint`.
@@ -48,7 +48,7 @@ pub struct MintRequest {
     pub allow_weak: bool,
 }
 
-/// Serial numbers reserved for a batch whose codes are not written and not active yet.
+/// Serial numbers that are not written and active yet.
 #[derive(Clone, Debug)]
 pub struct Reservation {
     pub scope: Scope,
@@ -58,10 +58,6 @@ pub struct Reservation {
     count: u64,
 }
 
-/// Takes all three steps.
-///
-/// # Errors
-/// When the request is refused, `out` cannot be written, or the table does not answer.
 pub async fn mint(
     books: &CodeBooks,
     scope: &Scope,
@@ -128,7 +124,7 @@ pub async fn reserve(
     .await
 }
 
-/// Every length belongs to minted codes or to imported ones, whichever came first.
+/// A length belongs to either minted or imported codes, whichever came first.
 fn length_to_mint(book: &CodeBook, wanted: Option<u8>) -> Result<u8, Failure> {
     let Some(wanted) = wanted else {
         let message = format!(
@@ -201,7 +197,7 @@ impl Reservation {
         &self.book
     }
 
-    /// The length of the codes, if it is not the usual one because such codes are imported.
+    /// `Some` if imported codes have the usual length.
     pub fn length_beside_imported(&self) -> Option<u8> {
         let usual = usize::from(DEFAULT_CODE_SYMBOLS);
         self.book
@@ -209,7 +205,7 @@ impl Reservation {
             .filter(|_| self.book.source_of(usual) == Some(LengthSource::Imported))
     }
 
-    /// Writes the codes as printed, one per line, in constant memory. `progress` gets the number of codes done.
+    /// One code per line, in constant memory; `progress` gets the number done.
     pub fn write(
         &self,
         out: &mut impl Write,
@@ -232,7 +228,7 @@ impl Reservation {
                     let end = end.min(start.saturating_add(CHUNK));
                     (end, scope.spawn(move || chunk(cipher, start, end)))
                 };
-                // All of a turn run before the first is waited for.
+                // All of a turn start before one is awaited.
                 let running: Vec<_> = turn.into_iter().map(chunk).collect();
                 for (end, text) in running {
                     let text = text

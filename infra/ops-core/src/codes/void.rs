@@ -1,4 +1,4 @@
-//! Voids a batch of codes. Submissions that were made with them stay valid.
+//! Voids a batch of codes. Submissions made with them stay valid.
 
 use common::domain::codebook::{Batch, BatchStatus};
 use common::domain::scope::Scope;
@@ -9,7 +9,7 @@ use crate::audit::Action;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// Voids a batch; does nothing if it is void already.
+/// Does nothing if it is void already.
 pub async fn void_batch(
     tables: &Tables,
     scope: &Scope,
