@@ -1,4 +1,4 @@
-//! Asking an operator before something is changed: `y` for what can be undone, a typed word for what cannot.
+//! Asks an operator before a change: `y` for what can be undone, a typed word for what cannot.
 
 use std::io;
 
@@ -15,18 +15,17 @@ pub(crate) struct ConfirmArgs {
     pub(crate) yes: bool,
 }
 
-/// The answer that lets a command continue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Answer<'a> {
-    /// `y` or `yes`: what follows can be undone.
+    /// `y` or `yes`, for what can be undone.
     Yes,
-    /// This word, such as the campaign's slug: what follows cannot be undone.
+    /// A word, such as the campaign's slug, for what cannot be undone.
     Word(&'a str),
 }
 
 impl Terminal<'_> {
-    /// Asks on standard error, and returns once the operator agrees. Call it before anything is changed, and say in
-    /// `question` what will be; `args.yes` agrees to everything.
+    /// Call it before the change, with `question` saying what it is; `args.yes` agrees to
+    /// everything.
     pub(crate) fn confirm(
         &mut self,
         question: &str,
@@ -67,7 +66,7 @@ impl Terminal<'_> {
         Err(Failure::new("not_confirmed", message))
     }
 
-    /// The line that is typed after a prompt on standard error, without the space around it; `None` without a terminal.
+    /// Trimmed; `None` without a terminal.
     pub(crate) fn read_line(&mut self, prompt: &str) -> io::Result<Option<String>> {
         let Some(input) = self.input.as_mut() else {
             return Ok(None);

@@ -19,26 +19,24 @@ use crate::connection;
 use crate::failure::Failure;
 use crate::terminal::{Report, Terminal};
 
-/// What `ops console` asks for.
 #[derive(Clone)]
 pub struct ConsoleSettings {
-    /// The stack, and the operator's credentials.
+    /// Has the operator's credentials, too.
     pub env: Env,
     pub clock: Clock,
-    /// The port on 127.0.0.1; 0 picks a free one.
+    /// 0 picks a free port on 127.0.0.1.
     pub port: u16,
-    /// True if to open a browser.
     pub opens_browser: bool,
 }
 
-/// Serves the operator's console until it ends, and says in a sentence why it ended. Prints the link to it.
+/// Prints a link, serves the console until it ends, and says why it ended.
 pub type ServeConsole = for<'a> fn(
     ConsoleSettings,
     &'a mut (dyn Write + Send),
 ) -> BoxFuture<'a, Result<String, Failure>>;
 
-/// Runs one command and returns the exit code: 0 if it succeeded, 1 if it was refused or failed (standard error says
-/// why), 2 if the command line cannot be parsed. `args` begins with the program's name; `console` is `ops console`.
+/// Returns 0 for success, 1 if refused or failed (standard error says why), 2 for an invalid
+/// command line. `args` begins with the program's name; `console` is `ops console`.
 pub async fn run(
     args: impl IntoIterator<Item = OsString>,
     env: Env,
@@ -52,7 +50,7 @@ pub async fn run(
         Ok(cli) => {
             let as_json = cli.json;
             terminal.is_quiet = as_json;
-            // Boxed, because the compiler follows the types of nested futures only so deep.
+            // Boxed, because the compiler follows nested futures only so deep.
             let ended = Box::pin(execute(cli, env, clock, terminal, console)).await;
             terminal.show(ended, as_json)
         }
@@ -88,7 +86,6 @@ async fn execute(
         }
         Command::Draw(command) => Box::pin(draw::run(command, &env, clock, terminal)).await,
         Command::Export(command) => Box::pin(export::run(command, &env, clock, terminal)).await,
-        // Boxed, because its future is large.
         Command::Submission(command) => {
             Box::pin(submission::run(command, &env, clock.now(), terminal)).await
         }
@@ -119,7 +116,7 @@ async fn execute(
         }
         Command::Whoami => whoami::run(&env).await,
         Command::Completions { shell } => Ok(completions(shell)),
-        // Boxed, because its future is large.
+        // Boxed, because their futures are large.
         Command::Numbers(args) => {
             Box::pin(numbers::run(
                 args,

@@ -1,4 +1,4 @@
-//! Output: the report on standard output; problems, notes and progress on standard error.
+//! Output: reports on standard output; problems, notes and progress on standard error.
 
 use std::io::{self, BufRead, Write};
 
@@ -9,31 +9,29 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::format::{grouped, printable};
 
-/// Exit code of a command that succeeded.
 pub const EXIT_OK: u8 = 0;
-/// Exit code of a command that was refused or failed.
+/// The command was refused or failed.
 pub const EXIT_FAILURE: u8 = 1;
-/// Exit code for a command line that cannot be parsed.
+/// An invalid command line.
 pub const EXIT_USAGE: u8 = 2;
 
 pub struct Terminal<'a> {
     pub out: &'a mut (dyn Write + Send),
     pub err: &'a mut (dyn Write + Send),
-    /// Where the operator answers; `None` when there is no terminal to ask on.
+    /// `None` without a terminal.
     pub input: Option<&'a mut (dyn BufRead + Send)>,
-    /// True if standard error is a terminal, where progress is redrawn in place.
+    /// True if progress can be redrawn in place.
     pub err_is_terminal: bool,
-    /// True with `--json`: standard error then has nothing but the document of an error, so progress is not shown.
+    /// True with `--json`: standard error has only an error's document.
     pub is_quiet: bool,
 }
 
-/// The output of a command that did what it was asked.
 pub(crate) struct Report {
     pub(crate) json: Value,
     pub(crate) text: String,
-    /// Goes to standard error, without `--json` only.
+    /// Text for standard error, without `--json`.
     pub(crate) note: Option<String>,
-    /// [`EXIT_OK`], unless the exit code tells scripts about a finding.
+    /// [`EXIT_OK`], unless scripts need to know of a finding.
     pub(crate) code: u8,
 }
 
@@ -49,7 +47,6 @@ impl Report {
 }
 
 impl Report {
-    /// Adds lines for standard error.
     pub(crate) fn with_notes(self, notes: &[String]) -> Self {
         Self {
             note: (!notes.is_empty()).then(|| notes.join("\n")),
@@ -59,7 +56,7 @@ impl Report {
 }
 
 impl Terminal<'_> {
-    /// Prints a command's result and returns the exit code.
+    /// Returns the exit code.
     pub(crate) fn show(&mut self, ended: Result<Report, Failure>, as_json: bool) -> u8 {
         let (shown, code) = match ended {
             Ok(report) if as_json => (
@@ -73,14 +70,12 @@ impl Terminal<'_> {
             ),
             Err(failure) => (self.failure(&failure), EXIT_FAILURE),
         };
-        // The output was closed, so the operator did not see the result.
+        // The output was closed, so the operator did not see it.
         if shown.is_ok() { code } else { EXIT_FAILURE }
     }
 
-    /// Tells the operator something beside the result.
     pub(crate) fn note(&mut self, text: &str) {
         if !self.is_quiet {
-            // If it cannot be shown, the command continues.
             let _ = writeln!(self.err, "{text}");
         }
     }
@@ -101,7 +96,7 @@ impl Terminal<'_> {
         writeln!(self.err, "error: {failure}")
     }
 
-    /// Prints a usage error, or the help that was asked for, and returns the exit code.
+    /// Returns the exit code.
     pub(crate) fn usage(&mut self, error: &clap::Error, as_json: bool) -> u8 {
         let text = error.to_string();
         let (shown, code) = if !error.use_stderr() {
@@ -122,8 +117,8 @@ impl Terminal<'_> {
     }
 }
 
-/// JSON with invisible characters escaped, so that they cannot affect a terminal. They occur only in strings, so the
-/// document is the same.
+/// Escapes invisible characters, so that they cannot affect a terminal. They occur only in strings,
+/// so the document's meaning stays.
 fn printable_json(document: &Value) -> String {
     let mut shown = String::new();
     for c in document.to_string().chars() {
@@ -138,7 +133,7 @@ fn printable_json(document: &Value) -> String {
     shown
 }
 
-/// Progress of a long command: redrawn in place on a terminal, otherwise a line every few seconds.
+/// Redrawn on a terminal, otherwise a line every few seconds.
 pub(crate) struct Progress<'a> {
     clock: &'a Clock,
     doing: &'static str,
@@ -149,10 +144,10 @@ pub(crate) struct Progress<'a> {
 
 impl<'a> Progress<'a> {
     const BETWEEN_DRAWINGS_MILLIS: i64 = 250;
-    /// Long enough not to fill up a log.
+    /// Rare enough not to fill a log.
     const BETWEEN_LINES_MILLIS: i64 = 5_000;
 
-    /// `doing` is a past participle, such as `minted`.
+    /// `doing` is such as `minted`.
     pub(crate) fn new(clock: &'a Clock, doing: &'static str, total: u64) -> Self {
         let now = clock.now();
         Self {
@@ -164,12 +159,10 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Progress of work whose total is unknown.
     pub(crate) fn without_total(clock: &'a Clock, doing: &'static str) -> Self {
         Self::new(clock, doing, 0)
     }
 
-    /// Shows how much is done, unless the last update was a moment ago.
     pub(crate) fn show(&mut self, terminal: &mut Terminal<'_>, done: u64) {
         if terminal.is_quiet {
             return;
@@ -185,7 +178,6 @@ impl<'a> Progress<'a> {
         }
         self.shown = now;
         let line = self.line(now, done);
-        // If progress cannot be shown, the command continues.
         let _ = if terminal.err_is_terminal {
             write!(terminal.err, "\r\u{1b}[K{line}").and_then(|()| terminal.err.flush())
         } else {
@@ -193,13 +185,11 @@ impl<'a> Progress<'a> {
         };
     }
 
-    /// Like [`Self::show`], once the total is known.
     pub(crate) fn show_of(&mut self, terminal: &mut Terminal<'_>, done: u64, total: u64) {
         self.total = total;
         self.show(terminal, done);
     }
 
-    /// Clears the line on a terminal.
     pub(crate) fn end(&self, terminal: &mut Terminal<'_>) {
         if terminal.err_is_terminal && self.shown != self.started {
             let _ = write!(terminal.err, "\r\u{1b}[K");

@@ -1,5 +1,3 @@
-//! `ops audit`.
-
 use chrono::{Days, NaiveDate};
 use chrono_tz::Tz;
 use common::domain::audit::{
@@ -106,7 +104,7 @@ fn report_list(rows: &[StoredAuditRow], from: NaiveDate, to: NaiveDate, zone: Tz
     Report::new(json, text)
 }
 
-/// A row for programs. Its details are text, which is what the hash covers.
+/// Details are text, which the hash covers.
 fn as_json(stored: &StoredAuditRow) -> Value {
     match &stored.row {
         Some(row) => extended(of_record(row), [("time", row.at.to_string().into())]),
@@ -115,7 +113,7 @@ fn as_json(stored: &StoredAuditRow) -> Value {
 }
 
 async fn verify(tables: &Tables) -> Result<Report, Failure> {
-    // The end first: rows that are added meanwhile come after it.
+    // First, because rows may be added meanwhile.
     let log = tables.audit.log();
     let head = log.head().await?;
     let mut check = AuditCheck::new(head.as_ref());

@@ -1,5 +1,3 @@
-//! `ops export`.
-
 use common::clock::Clock;
 use common::config::Env;
 use common::domain::scope::Scope;

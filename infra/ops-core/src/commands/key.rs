@@ -1,5 +1,3 @@
-//! `ops key`.
-
 use std::time::Duration;
 
 use chrono_tz::Tz;
@@ -106,7 +104,7 @@ async fn revoke(
     Ok(Report::new(of_record(&revoked), text))
 }
 
-/// Says that a live key is useless on a stack for staging.
+/// A live key is useless on a staging stack.
 fn with_staging_note(mut report: Report, issued: &IssuedKey, env: &Env) -> Report {
     if issued.record.scope.environment.is_live()
         && matches!(Stage::from_env(env), Ok(Stage::Staging))
@@ -127,7 +125,7 @@ fn checked_label(label: &str) -> Result<&str, Failure> {
     one_line(label, 100).ok_or_else(|| Failure::new("label_invalid", message))
 }
 
-/// Prints only the key on standard output, so that a script can read it.
+/// Standard output has only the key, for scripts.
 fn report_issued(issued: &IssuedKey) -> Report {
     let IssuedKey { key, record, zone } = issued;
     let json = extended(of_record(record), [("key", json!(key))]);
@@ -153,7 +151,6 @@ fn report_issued(issued: &IssuedKey) -> Report {
     }
 }
 
-/// Prints only the new key on standard output.
 fn report_rolled(rolled: &RolledKey) -> Report {
     let RolledKey { new, old } = rolled;
     let mut report = report_issued(new);

@@ -1,4 +1,4 @@
-//! The commands: each calls the library and reports the result, as JSON and as text.
+//! The commands: each calls the library and reports the result.
 
 use common::domain::phone::Phone;
 
@@ -19,7 +19,6 @@ pub(crate) mod smoke;
 pub(crate) mod submission;
 pub(crate) mod whoami;
 
-/// A phone. For `-`, the operator types it at the terminal instead.
 fn phone_or_typed(argument: &str, terminal: &mut Terminal<'_>) -> Result<Phone, Failure> {
     typed_or(argument, "Phone: ", terminal)?.parse().map_err(|_| {
         let message = "this is not a Tanzanian mobile number; write one, such as 0712345678 or +255712345678";
@@ -27,7 +26,7 @@ fn phone_or_typed(argument: &str, terminal: &mut Terminal<'_>) -> Result<Phone, 
     })
 }
 
-/// An argument. For `-`, the operator types it at the terminal instead, which keeps it out of the shell's history.
+/// `-` prompts for it, which keeps it out of the shell's history.
 fn typed_or(argument: &str, prompt: &str, terminal: &mut Terminal<'_>) -> Result<String, Failure> {
     if argument.trim() != "-" {
         return Ok(argument.to_owned());

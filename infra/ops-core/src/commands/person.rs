@@ -1,5 +1,3 @@
-//! `ops person`.
-
 use std::io;
 
 use common::clock::Clock;
@@ -65,11 +63,11 @@ pub(crate) async fn run(
                 warning.unwrap_or_default()
             );
             terminal.confirm(&question, Answer::Word("erase"), confirm)?;
-            // The question may have waited past the round of a draw.
+            // A draw's round may have come while the question waited.
             people::erase_all(&tables, env, &held, &why, clock.now()).await?;
             let scopes: Vec<_> = held.iter().map(|held| held.scope.to_string()).collect();
             let text = format!("{} is erased from {}.", phone.masked(), scopes.join(", "));
-            // Without a question, nothing has said so before.
+            // Without a question, nothing has mentioned them.
             let prizes = people::live_instant_prizes(&held).filter(|_| confirm.yes);
             let note = prizes.map(|prizes| {
                 format!("the phone had won instantly: {prizes}; if this was not handed over, the winner cannot be called any more")
@@ -85,12 +83,12 @@ pub(crate) async fn run(
     }
 }
 
-/// Lets Ctrl-C stop an export, so that its file is removed.
+/// Ctrl-C stops an export, which removes its file.
 async fn unless_stopped<T>(
     exporting: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
     tokio::select! {
-        // First, so that Ctrl-C is noticed while photos are written.
+        // Notices Ctrl-C while photos are written.
         biased;
         Ok(()) = tokio::signal::ctrl_c() => {
             Err(Failure::new("interrupted", "the export was stopped, and its file is removed; run this again for all of it"))

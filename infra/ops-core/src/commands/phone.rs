@@ -1,5 +1,3 @@
-//! `ops phone`.
-
 mod find;
 
 use chrono_tz::Tz;
@@ -199,11 +197,10 @@ fn report_list(scope: &Scope, list: &[BlockedPhone], zone: Tz) -> Report {
     Report::new(json, text)
 }
 
-/// Parses phones from arguments: a number typed with spaces takes several.
+/// One typed with spaces takes several arguments.
 fn parse(arguments: &[String]) -> Result<Vec<Phone>, Failure> {
     let mut phones = Vec::new();
     let mut typed = String::new();
-    // The argument at which the current phone begins.
     let mut begin = 1;
     for (number, argument) in (1..).zip(arguments) {
         typed.push_str(argument);

@@ -1,5 +1,3 @@
-//! `ops secret`.
-
 use std::sync::Arc;
 
 use common::aws::deployment_secret::SecretVersion;
@@ -15,7 +13,7 @@ use crate::failure::Failure;
 use crate::tables::Tables;
 use crate::terminal::Report;
 
-/// Attempts for one book before giving up because others keep changing it.
+/// Attempts, since others may keep changing a book.
 const MAX_ATTEMPTS: u32 = 10;
 
 pub(crate) async fn run(
@@ -28,8 +26,8 @@ pub(crate) async fn run(
     }
 }
 
-/// Creates a new version of the deployment's secret and encrypts every code book under it. If an earlier rotation was
-/// interrupted, it finishes that one instead.
+/// Re-encrypts every code book under a new version of the secret, or finishes an interrupted
+/// rotation.
 async fn rotate(tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
     let action = Action::new("secret.rotate");
     tables.audit.append(action, now).await?;
@@ -57,7 +55,7 @@ async fn rotate(tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
     Ok(Report::new(json, text))
 }
 
-/// Re-encrypts all books that are under another version; returns their number.
+/// Returns how many were under another version.
 async fn encrypt_all(books: &CodeBooks, secret: &Arc<SecretVersion>) -> Result<usize, Failure> {
     let mut encrypted = 0;
     for scope in books.scopes().await? {

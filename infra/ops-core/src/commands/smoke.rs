@@ -1,5 +1,3 @@
-//! `ops smoke`.
-
 use common::domain::timestamp::Timestamp;
 use serde_json::json;
 

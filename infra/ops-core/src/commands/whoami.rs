@@ -1,5 +1,3 @@
-//! `ops whoami`.
-
 use common::config::Env;
 use common::error::StoreError;
 use common::store::{
@@ -14,7 +12,7 @@ use crate::identity::Identity;
 use crate::tables::Tables;
 use crate::terminal::Report;
 
-/// The table variables that are shown: enough to recognise the stack.
+/// Enough to recognise the stack.
 const TABLES: [&str; 8] = [
     campaigns::VARIABLE,
     api_keys::VARIABLE,
@@ -66,8 +64,7 @@ pub(crate) async fn run(env: &Env) -> Result<Report, Failure> {
     Ok(Report::new(json, lines(&pairs)))
 }
 
-/// The stack's roles, and whether the operator seems to have each of them. Tries a read that the role allows and the ones
-/// before it do not.
+/// Probes each role with a read that it allows and earlier ones do not.
 async fn roles(tables: &Tables) -> Result<[(&'static str, bool); 4], Failure> {
     let log = tables.audit.log();
     Ok([
@@ -77,7 +74,7 @@ async fn roles(tables: &Tables) -> Result<[(&'static str, bool); 4], Failure> {
             "operator",
             allowed(tables.code_books.secrets().current().await)?,
         ),
-        // A day on which no row was written.
+        // A day without rows.
         ("admin", allowed(log.of_day("1970-01-01").await)?),
     ])
 }

@@ -85,8 +85,8 @@ pub(super) async fn apply(
     Ok(Report::new(json, text).with_notes(&next))
 }
 
-/// Asks before anything is written: for the slug of each campaign that loses personal data, because a deletion cannot be
-/// undone; for a `y` if none does.
+/// Asks for the slug of a campaign that loses personal data, which cannot be undone; otherwise for
+/// `y`.
 fn ask(
     plans: &[Plan],
     mut shown: &str,
@@ -150,7 +150,6 @@ fn in_words(plan: &Plan) -> String {
     text
 }
 
-/// What an operator should know about the changed campaign.
 fn notes(plan: &Plan, now: Timestamp, concurrency: PartnerConcurrency) -> Vec<String> {
     let Plan {
         slug,
@@ -165,7 +164,6 @@ fn notes(plan: &Plan, now: Timestamp, concurrency: PartnerConcurrency) -> Vec<St
                  `ops campaign pause {slug}` stops it"
             ));
         }
-        // The rates at which pending submissions are settled.
         if let Some(partner) = &campaign.partner {
             notes.push(format!(
                 "{slug}: at most {} requests ask the partner at a time (partner.max_in_flight); the queue asks \

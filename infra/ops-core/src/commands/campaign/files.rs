@@ -1,4 +1,4 @@
-//! Campaign files: reading those of `ops campaign apply`, and writing those of `init`, `schema` and `clone`.
+//! Campaign files: reads those of `apply`, writes those of `init`, `schema` and `clone`.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -43,7 +43,7 @@ pub(super) fn read_all(paths: &[PathBuf]) -> Result<Vec<CampaignFile>, Failure> 
     }
 }
 
-/// Reads a file; of one that is too large only as much as the parser needs to notice.
+/// Reads one byte past the limit at most.
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let most = u64::try_from(campaign_file::MAX_BYTES)

@@ -1,5 +1,3 @@
-//! `ops campaign`.
-
 mod apply;
 mod files;
 mod retention;
@@ -32,11 +30,11 @@ pub(crate) async fn run(
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
     let now = clock.now();
-    // Boxed, like the longest of the commands: together they would not fit on a test's stack.
+    // Boxed: it would not fit on a test's stack.
     let tables = Box::pin(connection::tables(env));
     match command {
         CampaignCommand::Apply(args) => {
-            // Files first: an error in a file should not need a stack to be found.
+            // Files first: an error in one needs no stack to be found.
             let files = files::read_all(&args.files)?;
             let concurrency = PartnerConcurrency::from_env(env)?;
             let tables = tables.await?;

@@ -1,4 +1,4 @@
-//! What `ops campaign show` says about the retention of a campaign's personal data.
+//! The retention part of `ops campaign show`.
 
 use common::domain::campaign::{Campaign, PersonalData};
 use common::domain::scope::Environment;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::format::{grouped, zoned_time};
 
-/// A line for each kind of data, and one for each environment once it is time.
+/// A line per kind of data, and per environment once it is time.
 pub(super) fn retention_lines(
     campaign: &Campaign,
     retention: &CampaignRetention,
@@ -53,7 +53,6 @@ fn kept(campaign: &Campaign, data: PersonalData) -> String {
     }
 }
 
-/// The same for `--json`.
 pub(super) fn as_json(campaign: &Campaign, retention: &CampaignRetention) -> Value {
     let kind = |data: PersonalData| {
         let of = |environment| {

@@ -1,5 +1,3 @@
-//! `ops campaign show`.
-
 use common::domain::campaign::{Campaign, CodePolicy};
 use common::domain::codebook::Batch;
 use common::domain::scope::{CampaignSlug, Scope};
@@ -17,7 +15,6 @@ use crate::tables::Tables;
 use crate::terminal::Report;
 use crate::view::extended;
 
-/// The campaign with its file's field names, and its status.
 pub(super) fn as_json(campaign: &Campaign, now: Timestamp) -> Result<Value, Failure> {
     let fields = Value::Object(to_json(campaign)?);
     let more = [
@@ -27,7 +24,6 @@ pub(super) fn as_json(campaign: &Campaign, now: Timestamp) -> Result<Value, Fail
     Ok(extended(fields, more))
 }
 
-/// The campaign as a file that applies as it is, or was.
 pub(super) async fn yaml(
     tables: &Tables,
     slug: &CampaignSlug,
@@ -51,7 +47,7 @@ pub(super) async fn show(
     let pause = stored.pause.filter(|pause| pause.paused == campaign.paused);
     let retention = tables.retention.get(slug).await?.value;
     let mut pairs = summary(&campaign)?;
-    // `code.checked_by` says that there is no partner, and the lines below how long data is kept.
+    // `code.checked_by` shows a missing partner; lines below, the retention.
     pairs.retain(|(name, _)| name != "partner" && !name.starts_with("retention"));
     let mut push = |name: &str, value: String| pairs.push((name.to_owned(), value));
     push("status", status_word(&campaign, now).to_owned());
@@ -75,7 +71,7 @@ pub(super) async fn show(
             .iter()
             .filter(|batch| batch.origin.is_imported());
         let imported: u64 = imported.map(Batch::count).sum();
-        // Other campaigns have no codes of the service, except those made before their policy changed.
+        // Other campaigns have codes only from before a change of policy.
         if campaign.code == CodePolicy::Service || minted + imported > 0 {
             let counts = format!("{} minted, {} imported", grouped(minted), grouped(imported));
             push(&format!("codes, {environment}"), counts);

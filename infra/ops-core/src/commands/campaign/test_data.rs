@@ -1,5 +1,3 @@
-//! `ops campaign clear-test-data`.
-
 use common::aws::photos::Photos;
 use common::clock::Clock;
 use common::domain::scope::CampaignSlug;
@@ -38,7 +36,7 @@ pub(super) async fn clear(
         text.push_str(&format!("{} {kind}\n", grouped(count)));
     })
     .await?;
-    // It can take long, and `ops numbers recount` has to know when it ended.
+    // It can take long, and `ops numbers recount` needs its end.
     let ended = Action::new("campaign.test_data_cleared").in_campaign(slug);
     let ended = ended.with(json!(counts));
     tables.audit.append(ended, clock.now()).await?;

@@ -10,7 +10,7 @@ use crate::format::{local_time, or_dash, table};
 use crate::tables::Tables;
 use crate::terminal::Report;
 
-/// Names of changed fields that one line shows.
+/// Shown in one line.
 const SHOWN_FIELDS: usize = 4;
 
 pub(super) async fn history(

@@ -1,5 +1,3 @@
-//! `ops code batches`.
-
 use std::collections::BTreeMap;
 use std::pin::pin;
 
@@ -17,10 +15,9 @@ use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
 use crate::view::extended;
 
-/// What operators should know before all codes are read.
 const READS_ALL: &str = "Counting the used codes; this takes about a minute for ten million.";
 
-/// The use of every batch, if it was asked for.
+/// Keys are names of batches.
 pub(super) type AllUsage = BTreeMap<String, Usage>;
 
 pub(super) async fn batches(
@@ -38,7 +35,7 @@ pub(super) async fn batches(
     Ok(report(scope, book, usage.as_ref()))
 }
 
-/// Counts the use of every batch, and says so first, because that takes time and costs money.
+/// Warns first: reading all codes takes time and costs money.
 pub(super) async fn count_used(
     tables: &Tables,
     scope: &Scope,
@@ -129,7 +126,7 @@ pub(super) fn batch_json(batch: &Batch, usage: Option<&AllUsage>) -> Value {
     extended(json, [("used", used), ("held", held), ("unused", unused)])
 }
 
-/// The used, held and unused codes of a batch.
+/// Used, held and unused codes.
 pub(super) fn use_of(batch: &Batch, usage: &AllUsage) -> [u64; 3] {
     let Usage { redeemed, held } = usage.get(&batch.name).copied().unwrap_or_default();
     [
@@ -139,7 +136,7 @@ pub(super) fn use_of(batch: &Batch, usage: &AllUsage) -> [u64; 3] {
     ]
 }
 
-/// The lengths of a batch's codes, such as `6 to 8`.
+/// Such as `6 to 8`.
 fn lengths_of(batch: &Batch, book: &CodeBook) -> Option<String> {
     let lengths = match &batch.origin {
         Origin::Minted { .. } => return book.minted_length.map(|length| length.to_string()),
@@ -169,14 +166,14 @@ pub(crate) fn status_of(batch: &Batch) -> &'static str {
     }
 }
 
-/// The codes of a batch that submissions have: accepted ones, and those that are not settled.
+/// Codes of accepted and of unsettled submissions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Usage {
     redeemed: u64,
     held: u64,
 }
 
-/// The use of every batch of a scope, by its name; batches without used codes may be missing. Reads the whole table.
+/// Reads the whole table; batches without used codes may be missing.
 async fn use_of_batches(
     codes: &Codes,
     scope: &Scope,

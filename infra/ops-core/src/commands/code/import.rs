@@ -1,5 +1,3 @@
-//! `ops code import`.
-
 use common::clock::Clock;
 use common::domain::scope::Scope;
 use serde_json::json;
@@ -113,7 +111,7 @@ fn report(
     Report::new(json, text)
 }
 
-/// The file's codes: how many, of which characters and lengths, with samples that cannot be entered.
+/// Has samples that cannot be entered.
 fn description(checked: &Checked) -> String {
     let characters = checked.list.characters();
     let mut text = format!(

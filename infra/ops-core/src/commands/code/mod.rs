@@ -1,5 +1,3 @@
-//! `ops code`.
-
 mod batches;
 mod import;
 mod show;
@@ -78,15 +76,12 @@ pub(crate) async fn run(
     }
 }
 
-/// Waits until no function rejects a code because of a book from before a change made just now.
-///
-/// Each environment caches the book and cannot be notified of a change. But none rejects a code by a book older than
-/// [`FRESH_BOOK_MAX_AGE`] without reading it again first, so after that time all use the new one.
+/// Waits for [`FRESH_BOOK_MAX_AGE`]: each environment caches the book, but none rejects a code by
+/// an older one without reading it again.
 async fn wait_for_functions(clock: &Clock) {
     clock.sleep(FRESH_BOOK_MAX_AGE).await;
 }
 
-/// Said after [`wait_for_functions`].
 const CODES_WORK: &str = "The codes work now.";
 
 async fn mint(
@@ -119,7 +114,7 @@ async fn mint(
             return Err(not_written(output, &reservation.batch, &error));
         }
     };
-    // Renamed last, so that a file of the final name has only active codes.
+    // Last, so that a file of the final name has only active codes.
     let name = reservation.batch.name.clone();
     let activated = mint::activate(&tables.code_books, reservation).await;
     let batch = activated.map_err(|mut failure| {
@@ -162,7 +157,7 @@ fn mint_report(scope: &Scope, batch: &Batch, book: &CodeBook, output: &Path) -> 
     Report::new(json, text)
 }
 
-/// Writes the codes on other threads while this one shows progress; Ctrl-C stops it.
+/// Writes on other threads while this one shows progress; Ctrl-C stops it.
 async fn write(
     mut file: AtomicFile,
     reservation: Reservation,
@@ -172,7 +167,7 @@ async fn write(
     let (told, mut heard) = watch::channel(0);
     let writing = task::spawn_blocking(move || {
         file.write_all(b"code\n")?;
-        // The receiver is dropped after Ctrl-C: stop.
+        // Ctrl-C drops the receiver.
         let mut progress = |done| {
             told.send(done)
                 .map_err(|_| io::ErrorKind::Interrupted.into())

@@ -1,5 +1,3 @@
-//! `ops code show`.
-
 use chrono_tz::Tz;
 use common::domain::code::Code;
 use common::domain::code_record::CodeHold;
@@ -17,7 +15,6 @@ use crate::phones;
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
 
-/// The state of a text that is not a code of the scope.
 const NOT_OF_THIS_CAMPAIGN: &str = "not_of_this_campaign";
 
 pub(super) async fn show(

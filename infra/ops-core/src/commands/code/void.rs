@@ -1,5 +1,3 @@
-//! `ops code void`.
-
 use common::app::code_verifier::FRESH_BOOK_MAX_AGE;
 use common::cache;
 use common::clock::Clock;
@@ -16,7 +14,7 @@ use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
 use crate::view::extended;
 
-/// Says what voiding a batch would do. Reads the whole table of codes.
+/// Reads the whole table of codes.
 pub(super) async fn plan_batch(
     tables: &Tables,
     scope: &Scope,
@@ -57,7 +55,7 @@ pub(super) async fn void_batch(
             "Void batch {name} of {}, {}?",
             scope.campaign, scope.environment
         );
-        // Counted for the question alone: leaked codes cannot wait for a script's count.
+        // Counted for the question alone: leaked codes cannot wait for it.
         if !confirm.yes && terminal.input.is_some() {
             let usage = count_used(tables, scope, &book, terminal).await?;
             question.push_str(&format!(

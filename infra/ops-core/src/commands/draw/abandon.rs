@@ -1,5 +1,3 @@
-//! `ops draw abandon`.
-
 use common::domain::timestamp::Timestamp;
 
 use super::show::ShownDraw;

@@ -148,7 +148,6 @@ async fn step(
     })
 }
 
-/// The command that usually follows.
 fn next_step(winner: &Winner, contact: &Contact, is_blocked: bool) -> Option<String> {
     let step = match contact.state() {
         ContactState::HandedOver | ContactState::Skipped { .. } => return None,

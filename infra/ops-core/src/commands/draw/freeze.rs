@@ -1,5 +1,3 @@
-//! `ops draw freeze`.
-
 use common::clock::Clock;
 use common::domain::campaign::{Campaign, PersonalData};
 use common::domain::ids::Reference;
@@ -18,7 +16,6 @@ use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
 use crate::view::extended;
 
-/// `--json` has all.
 const MAX_PRINTED: usize = 20;
 
 pub(super) async fn run(

@@ -1,5 +1,3 @@
-//! `ops draw`.
-
 mod abandon;
 mod call_log;
 mod certificate;

@@ -1,5 +1,3 @@
-//! `ops draw opening`.
-
 use common::domain::ids::Reference;
 use common::domain::timestamp::Timestamp;
 use serde_json::json;

@@ -1,5 +1,3 @@
-//! `ops draw run`.
-
 use std::path::Path;
 
 use common::clock::Clock;

@@ -20,7 +20,6 @@ use crate::tables::Tables;
 use crate::terminal::Report;
 use crate::view::extended;
 
-/// A draw as commands show it.
 pub(super) struct ShownDraw<'a> {
     scope: &'a Scope,
     pub(super) draw: Draw,

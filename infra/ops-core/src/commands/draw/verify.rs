@@ -1,5 +1,3 @@
-//! `ops draw verify`.
-
 use common::config::Env;
 use common::domain::draw::contact::SkipReason;
 use draw::{Event, LoggedPlace, TierResult};

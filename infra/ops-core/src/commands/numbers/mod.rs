@@ -1,5 +1,3 @@
-//! `ops numbers`.
-
 mod report;
 mod verify;
 
@@ -49,7 +47,7 @@ pub(crate) async fn run(
             let cells = Box::pin(numbers::read(tables, &scope, days)).await?;
             let book = tables.code_books.overview(&scope).await?;
             let batches = book.map(|book| book.batches).unwrap_or_default();
-            // A prize that was won on another day is not left either.
+            // A prize won on another day is not left either.
             let redeemed = if days.are_all() || batches.iter().all(|batch| batch.prize.is_none()) {
                 by_dimension(&cells, Metric::Batches)
             } else {

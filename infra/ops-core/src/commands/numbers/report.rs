@@ -1,4 +1,4 @@
-//! The numbers of a campaign, as tables with bars and as JSON.
+//! Numbers of a campaign, as tables with bars and as JSON.
 
 use chrono_tz::Tz;
 use common::domain::codebook::Batch;
@@ -21,13 +21,13 @@ const BAR_CHARS: i64 = 32;
 const AT_MOST: &str = "Held codes are among these, and those that stayed used after a revocation. \
                        `ops code batches --used` counts the unused ones.";
 
-/// A metric that is a table and a list in the JSON.
+/// A table, and a list in the JSON.
 struct Section {
     metric: Metric,
     title: &'static str,
     headings: [&'static str; 2],
     json: &'static str,
-    /// The parts of a name, which `#` separates.
+    /// Separated by `#`.
     parts: &'static [&'static str],
 }
 
@@ -69,7 +69,7 @@ const SECTIONS: [Section; 5] = [
     },
 ];
 
-/// The numbers of a scope on some days, with its batches, and what is left of their prizes in the whole campaign.
+/// `prizes_left` is of the whole campaign.
 #[derive(Clone, Copy)]
 pub(super) struct Overview<'a> {
     pub(super) scope: &'a Scope,
@@ -138,7 +138,7 @@ fn as_text(overview: Overview<'_>) -> String {
 
 fn summary(overview: Overview<'_>, all: Amount) -> String {
     let cells = overview.cells;
-    // The phones of some days may be new on an earlier one, and one phone can be active on several.
+    // Phones new on an earlier day are missing, and one can be active on several days.
     let phones = if overview.days.are_all() {
         "phones"
     } else {
@@ -306,7 +306,7 @@ fn as_json(overview: Overview<'_>) -> Value {
         "submissions": all.records,
         "entries": all.entries,
         "unknown_now": unknown_now(cells),
-        // Of some days, neither can be told: each phone is counted on the day of its first submission.
+        // Unknown for some days: a phone counts on the day of its first submission.
         "phones": are_all.then(|| total(&new).records),
         "entries_per_phone": are_all.then(|| by_entries().collect::<Vec<_>>()),
         "new_phones": total(&new).records,
@@ -321,7 +321,7 @@ fn as_json(overview: Overview<'_>) -> Value {
     extended(json, SECTIONS.each_ref().map(section))
 }
 
-/// The parts of each name with the sums; an empty part is null.
+/// Empty parts are null.
 fn list(names: &[&str], sums: &Sums) -> Value {
     let row = |(dimension, sum): (&String, &Amount)| {
         let parts = dimension.splitn(names.len(), '#');
@@ -335,7 +335,7 @@ fn list(names: &[&str], sums: &Sums) -> Value {
     sums.iter().map(row).collect()
 }
 
-/// Upper ends of spans; more than the longest is null.
+/// Upper ends of spans; null is beyond the last.
 fn waits(cells: &Cells, kind: Kind) -> Value {
     let seconds = |percent| match wait(cells, kind, percent) {
         Some(Percentile::AtMost(seconds)) => json!(seconds),

@@ -17,9 +17,8 @@ use crate::numbers::{self, Difference, Verification};
 use crate::tables::Tables;
 use crate::terminal::{EXIT_FAILURE, Progress, Report, Terminal};
 
-/// Between two looks at how far the reading is.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
-/// Differences that are listed; the rest are one line.
+/// The rest are one line.
 const MAX_ROWS: usize = 50;
 
 const WRONG: &str = "If submissions changed within the last minute, run this again. Else pause the campaign, and \
@@ -50,11 +49,11 @@ pub(super) async fn recount(
     clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
-    // Which changes the streams have yet to deliver is not known to the command.
+    // The command does not know which changes the streams have yet to deliver.
     let more = " Then it sets the numbers. That is right only while the alarm counting-behind is off: changes that are still \
                 to be counted would be counted twice.";
     let (scope, confirm) = args.split();
-    // Before everything is read, and again after it.
+    // Checked before and after everything is read.
     numbers::check_quiet(tables, &scope, None, clock.now()).await?;
     let found = count(&scope, more, confirm, tables, clock, terminal).await?;
     if !found.differences.is_empty() {
@@ -72,7 +71,6 @@ pub(super) async fn recount(
     Ok(report)
 }
 
-/// Asks, and compares the numbers with a count of all records.
 async fn count(
     scope: &Scope,
     more: &str,

@@ -1,5 +1,3 @@
-//! `ops phone find`.
-
 use common::domain::phone::Phone;
 use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};

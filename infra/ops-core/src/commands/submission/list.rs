@@ -1,4 +1,4 @@
-//! Lists of submissions: newest, and unsettled.
+//! Lists of newest and of unsettled submissions.
 
 use chrono_tz::Tz;
 use common::domain::submission::Submission;
@@ -29,7 +29,7 @@ pub(super) fn newest(views: Vec<Value>, zone: Tz) -> Report {
     Report::new(json!({ "submissions": views }), text)
 }
 
-/// Reports unsettled submissions, of `all` that there are, with who acts next.
+/// `all` is their number; says who acts next.
 pub(super) fn unsettled(shown: &[Submission], views: Vec<Value>, all: usize, zone: Tz) -> Report {
     let row = |submission: &Submission| {
         let settling = submission.settling.as_ref();
@@ -61,7 +61,7 @@ pub(super) fn unsettled(shown: &[Submission], views: Vec<Value>, all: usize, zon
     }
 }
 
-/// Why a submission is not settled: its reasons and failed look-ups, otherwise the unexpected reply.
+/// Reasons and failed look-ups, otherwise the unexpected reply.
 fn why(submission: &Submission) -> String {
     let mut why = submission.reasons.clone();
     let first = submission.first_acceptance();

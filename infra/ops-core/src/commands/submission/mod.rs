@@ -1,5 +1,3 @@
-//! `ops submission`.
-
 mod decide;
 mod list;
 
@@ -114,7 +112,7 @@ fn timeline_text(timeline: &Timeline) -> String {
     format!("{reference} {id}, made by request {request}\n{table}")
 }
 
-/// Lists submissions from an index, or, once the operator agrees, from the whole table.
+/// Searches an index, or, once the operator agrees, the whole table.
 async fn list_found(
     tables: &Tables,
     args: ListArgs,
