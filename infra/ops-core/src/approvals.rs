@@ -1,4 +1,4 @@
-//! The rule of two people: a change with something at stake waits until a second operator asks for the same.
+//! The rule of two people: a change with something at stake waits for a second operator.
 
 use common::domain::submission::approval::{Acceptance, Agreement, Approval, ProposedChange};
 use common::domain::submission::correction::Correction;
@@ -16,12 +16,11 @@ pub enum Decided {
     /// A second operator has to ask for the same.
     Proposed {
         after: Submission,
-        /// Why, such as `it gives the instant prize “Kettle”`.
+        /// Such as `it gives the instant prize “Kettle”`.
         at_stake: String,
-        /// The earlier proposal of something else, which it replaces.
+        /// The proposal that this one replaces.
         replaced: Option<Box<Approval>>,
     },
-    /// The submission was revoked before.
     Unchanged(Submission),
 }
 
@@ -38,14 +37,12 @@ impl Decided {
 }
 
 pub(crate) enum Agreed {
-    /// Both people want it: it takes effect as their decision.
+    /// Two people agree.
     Both(OperatorDecision),
-    /// It was recorded as a proposal.
     Proposed(Box<Decided>),
 }
 
-/// Compares a change with the one that was proposed before. If there is none, or it was another, this one is proposed, after
-/// its `row` in the audit log.
+/// Proposes a change that differs from the proposed one, after its `row` in the audit log.
 pub(crate) async fn agree(
     tables: &Tables,
     before: &Submission,
@@ -85,7 +82,7 @@ pub(crate) fn action(name: &'static str, submission: &Submission) -> Action {
         .on(submission.submission_id)
 }
 
-/// An [`action`] with the reason of the operator who takes it: the second, if there are two.
+/// An [`action`] with the reason of the latest operator.
 pub(crate) fn decided(
     name: &'static str,
     submission: &Submission,
@@ -102,7 +99,7 @@ pub(crate) fn moved() -> Failure {
     Failure::new("submission_moved", message)
 }
 
-/// A change in words, such as `accept with 2 entries`.
+/// Such as `accept with 2 entries`.
 pub fn in_words(change: &ProposedChange) -> String {
     match change {
         ProposedChange::Accept(Acceptance { entries, .. }) => {
@@ -116,7 +113,7 @@ pub fn in_words(change: &ProposedChange) -> String {
     }
 }
 
-/// A change for programs, without the receipt's code.
+/// Leaves out the receipt's code.
 pub(crate) fn change_json(change: &ProposedChange) -> Value {
     match change {
         ProposedChange::Accept(Acceptance { entries, .. }) => {

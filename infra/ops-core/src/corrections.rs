@@ -1,7 +1,7 @@
-//! Revokes and reopens settled submissions. Reopening a decision takes another person than the one
-//! who made it. If a prize was won, an instant one or one of a draw, two people have to agree, on
-//! reopening as well as on revoking. Revoking an entry takes two from the moment when a draw of it
-//! begins to be frozen until that draw is finished, and waits between the draw's round and its run.
+//! Revokes and reopens settled submissions. Reopening takes another person than the one who
+//! decided. If an instant or drawn prize was won, both take two people. Revoking takes two from the
+//! moment a draw of the entry begins to be frozen until it is finished, and waits between the
+//! draw's round and its run.
 
 use common::domain::code_record::{CodeKey, CodeRecord};
 use common::domain::codebook::BatchStatus;
@@ -21,11 +21,8 @@ use crate::settle::code_batch;
 use crate::submissions::one;
 use crate::tables::Tables;
 
-/// Corrects the submission with an id or a reference.
-///
-/// # Errors
-/// When there is no such submission, its state does not allow the correction, its code or place is
-/// taken, it needs a second operator and this is the first, or a table does not answer.
+/// Corrects the submission with an id or reference. Fails if its state does not allow it, or its
+/// code or place is taken.
 pub async fn correct(
     tables: &Tables,
     name: &str,
@@ -64,7 +61,7 @@ async fn correct_seen(
             json!({ "correction": correction, "proposal": is_proposal, "replaced": replaced });
         decided(name, &before, decision).with(details)
     };
-    // Before draws are looked at, so that a freeze that begins later is noticed.
+    // Before the draws are read, so that a later freeze is noticed.
     let lock = tables.draws.freeze_lock(&before.scope).await?;
     let (decision, condition) = if is_at_stake(tables, &before, decision.at).await? {
         let (change, row) = (ProposedChange::Correct(correction), row(&decision, true));
@@ -90,8 +87,8 @@ async fn correct_seen(
     write(tables, &before, after, correction, condition).await
 }
 
-/// The next step of having a settled submission decided again: revokes an accepted one, reopens a
-/// rejected one. Each is atomic, and needs separate permissions.
+/// Revokes an accepted submission, reopens a rejected one. Each is atomic and needs its own
+/// permission.
 pub async fn reopen(
     tables: &Tables,
     name: &str,
@@ -109,8 +106,8 @@ pub async fn reopen(
     correct_seen(tables, before, correction, decision).await
 }
 
-/// True if a correction can decide who gets a prize: the submission won an instant one, it is in a
-/// draw that is not finished, or the phone holds a prize of a draw since the submission was made.
+/// True if the submission won an instant prize, is in an unfinished draw, or its phone won a draw
+/// since.
 async fn is_at_stake(
     tables: &Tables,
     before: &Submission,
@@ -128,7 +125,7 @@ async fn is_at_stake(
     if contacts.is_empty() {
         return Ok(false);
     }
-    // A row of a draw has all entries of the phone, and its contact names one of them.
+    // A draw's row has all entries of the phone; the contact names one.
     let (of_phone, unreadable) = tables
         .store
         .submissions()
@@ -147,14 +144,13 @@ async fn is_at_stake(
     Ok(of_phone.into_iter().any(is_drawn))
 }
 
-/// True if an accepted entry is in a draw that is not finished, or can be in one that is being
-/// frozen.
+/// True even if it may be in a draw that is being frozen.
 async fn is_in_draw(tables: &Tables, before: &Submission, now: Timestamp) -> Result<bool, Failure> {
     let Submission { scope, .. } = before;
     let Some(accepted_at) = before.accepted_at() else {
         return Ok(false);
     };
-    // Before the draws: a freeze that is recorded in between is among them.
+    // Before the draws: a freeze recorded in between is among them.
     let lock = tables.draws.freeze_lock(scope).await?;
     let is_freezing = lock.is_some_and(|lock| lock.is_held(now));
     let mut draws = tables.draws.unfinished(scope, now).await?;
@@ -168,8 +164,8 @@ async fn is_in_draw(tables: &Tables, before: &Submission, now: Timestamp) -> Res
     }
 }
 
-/// Refuses the person who took the decision that reopening takes back: of a revoked submission, the
-/// one before it was revoked.
+/// Refuses whoever took the decision that reopening takes back; for a revoked submission, the one
+/// before.
 fn refuse_own_verdict(before: &Submission, decision: &OperatorDecision) -> Result<(), Failure> {
     let identity = decision.identity.as_deref().unwrap_or_default();
     let verdict = match before.history.last() {
@@ -225,14 +221,13 @@ async fn write(
     }
 }
 
-/// True if the code of a revoked submission stays used.
 async fn keeps_code(tables: &Tables, submission: &Submission) -> Result<bool, Failure> {
     let record = code_record(tables, submission).await?;
     let hold = record.and_then(|record| record.hold);
     Ok(hold.is_some_and(|hold| hold.submission_id == submission.submission_id))
 }
 
-/// Refuses a code that was freed, and whose batch was voided since.
+/// A freed code's batch may have been voided since.
 async fn refuse_void_code(tables: &Tables, submission: &Submission) -> Result<(), Failure> {
     let is_held = code_record(tables, submission)
         .await?

@@ -1,4 +1,4 @@
-//! A submission's receipt, with a link to its photo.
+//! A submission's receipt and a link to its photo.
 
 use common::aws::photos::LINK_LIFETIME;
 use common::config::Env;
@@ -14,22 +14,18 @@ use crate::tables::Tables;
 #[derive(Clone)]
 pub struct ReceiptView {
     pub receipt: Receipt,
-    /// `None` until the photo has arrived, and unless it was asked for.
+    /// `None` until the photo arrives, or if not requested.
     pub photo: Option<PhotoLink>,
 }
 
-/// A short-lived link that shows the photo to anyone who has it; so it does not implement `Debug`.
+/// Shows the photo to anyone who has it; so no `Debug`.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 pub struct PhotoLink {
     pub url: String,
     pub expires_at: Timestamp,
 }
 
-/// Reads a submission's receipt; `None` if it came without one. Links to its photo only for a look that was recorded,
-/// and needs the bucket's name only then.
-///
-/// # Errors
-/// When the table does not answer, or the link cannot be signed.
+/// Links to the photo only for a recorded disclosure, and needs the bucket's name only then.
 pub async fn of_submission(
     tables: &Tables,
     env: &Env,

@@ -21,15 +21,15 @@ use crate::format::{entries_in_words, grouped};
 use crate::submissions::one;
 use crate::tables::Tables;
 
-/// Recorded as a reason beside the message key.
+/// Reason recorded beside the message key.
 pub const OPERATOR_DECISION: &str = "operator_decision";
-/// Recorded as a reason when the purchase of an accepted receipt is unknown.
+/// Reason recorded if an accepted receipt's purchase is unknown.
 const WITHOUT_RECEIPT_CODE: &str = "without_receipt_code";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Accept {
-        /// Entries to award. When absent: the number counted on the receipt's record, otherwise the campaign's.
+        /// `None` takes the number on the receipt's record, otherwise the campaign's.
         entries: Option<u32>,
         proof: Proof,
     },
@@ -37,10 +37,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Refuses obvious mistakes: no or too many entries, and a message key that rejects nothing.
-    ///
-    /// # Errors
-    /// Says which.
+    /// Refuses no or too many entries, and a message key that rejects nothing.
     pub fn check(&self) -> Result<(), Failure> {
         match self {
             Self::Accept {
@@ -62,25 +59,23 @@ impl Verdict {
     }
 }
 
-/// How the purchase of a receipt is known, so that it counts only once.
+/// Proof of the purchase, which counts only once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// From the tax authority's record, if it was found already.
+    /// The tax authority's record, if found already.
     Record,
-    /// From the verification code, as the operator read it.
+    /// The code that the operator read.
     Read(VerificationCode),
     /// It may stay unknown.
     Waived,
 }
 
-/// Settles a submission as the operator decided. Accepting awards the entries and the code's prize, and claims the
-/// purchase; a prize, or more entries than the service itself would give, needs a second operator who accepts the same. Rejecting
-/// frees the code and the place under the phone's limits. If the service settles it at the same time, the first write wins and
-/// the other writes nothing.
+/// Settles a submission by hand. Accepting awards the entries and the code's prize, and claims the
+/// purchase; a prize, or more entries than the service would give, needs a second operator.
+/// Rejecting frees the code and the place under the phone's limits.
 ///
-/// # Errors
-/// When there is no such submission, it is settled already, a partner may be redeeming the code of a rejected one, its
-/// purchase is unknown or taken, it needs a second operator and this is the first, or a table does not answer.
+/// If the service settles it at the same time, the first write wins. Fails if the submission is
+/// settled, a partner may be redeeming a rejected one's code, or the purchase is unknown or taken.
 pub async fn settle(
     tables: &Tables,
     name: &str,
@@ -146,7 +141,7 @@ fn is_unproved(submission: &Submission, purchase: Option<&VerificationCode>) -> 
     submission.receipt_id.is_some() && purchase.is_none()
 }
 
-/// Writes a settled submission, after its row in the audit log.
+/// Writes the audit log's row first.
 async fn write(
     tables: &Tables,
     before: &Submission,
@@ -186,7 +181,7 @@ async fn write(
     }
 }
 
-/// Why two people have to accept it; `None` if one is enough.
+/// Reason for a second operator; `None` if one is enough.
 fn at_stake(
     prize: Option<&str>,
     entries: u32,
@@ -219,8 +214,8 @@ fn max_entries(campaign: &Campaign) -> u32 {
         .map_or(ReceiptRules::DEFAULT_MAX_ENTRIES, |rules| rules.max_entries)
 }
 
-/// The number of entries if the operator gives none: those that a first operator accepted. `None` if more were counted than
-/// `receipt.max_entries`: the operator has to name the number.
+/// Entries without the operator's number: the first operator's, the counted ones, or the
+/// campaign's. `None` if more than `receipt.max_entries` were counted.
 pub fn usual_entries(campaign: &Campaign, submission: &Submission) -> Option<u32> {
     if let Some((first, _)) = submission.first_acceptance() {
         return Some(first.entries);
@@ -242,7 +237,7 @@ fn checked_entries(campaign: &Campaign, submission: &Submission) -> Result<u32, 
     })
 }
 
-/// True if the service may ask the partner at any moment, or has just done so.
+/// True if the service may ask the partner now, or just has.
 fn is_with_the_partner(submission: &Submission) -> bool {
     let asks = submission
         .settling
@@ -251,11 +246,7 @@ fn is_with_the_partner(submission: &Submission) -> bool {
     asks && submission.partner_code.is_some()
 }
 
-/// Hands a submission back from the operator to the service, which starts over as if nothing had been tried.
-///
-/// # Errors
-/// When there is no such submission, it does not wait for an operator, it changed in between, or a table does not
-/// answer.
+/// Hands a waiting submission back to the service, which starts over.
 pub async fn resume(tables: &Tables, name: &str, now: Timestamp) -> Result<Submission, Failure> {
     let before = one(tables, name).await?;
     let settling = match &before.settling {
@@ -288,8 +279,8 @@ pub async fn resume(tables: &Tables, name: &str, now: Timestamp) -> Result<Submi
     }
 }
 
-/// True if the service can settle it: by its receipt, by asking the partner, or as its test code says. A submission that
-/// was reopened without a receipt has nothing of these, and would be accepted unseen.
+/// True with a receipt, a partner or a test code. A submission reopened without a receipt has none
+/// of these, and would be accepted unseen.
 fn has_work(submission: &Submission) -> bool {
     let code = submission
         .code_key
@@ -300,7 +291,7 @@ fn has_work(submission: &Submission) -> bool {
         || matches!(code, Some(CodeKey::Sentinel(_)))
 }
 
-/// The purchase that accepting claims; `None` if the submission has no receipt, or the proof was waived.
+/// `None` without a receipt, or if the proof is waived.
 fn purchase(submission: &Submission, proof: Proof) -> Result<Option<VerificationCode>, Failure> {
     match (&submission.purchase, proof, submission.receipt_id) {
         (Some(known), Proof::Read(read), _) if *known != read => {

@@ -23,14 +23,11 @@ use crate::audit::Recorded;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// Submissions of a phone to list, at most: one page of the index.
+/// One page of the index.
 const MAX_PER_PHONE: u16 = 1_000;
 
-/// Finds the submissions with an id or a reference, in every campaign and both environments. A scope has a reference once, so
-/// there are rarely two.
-///
-/// # Errors
-/// When the text is neither, nothing is found, or a table does not answer.
+/// Finds by id or reference, in every scope. References are unique in a scope, so there are rarely
+/// two.
 pub async fn find(tables: &Tables, name: &str) -> Result<Vec<Submission>, Failure> {
     let found = if let Ok(id) = name.parse::<SubmissionId>() {
         let mut found = by_reference(tables, id.reference()).await?;
@@ -60,7 +57,7 @@ pub(crate) async fn one(tables: &Tables, name: &str) -> Result<Submission, Failu
     }
 }
 
-/// The submissions with a reference, of every campaign and both environments: a consumer quotes it without them.
+/// Submissions of all scopes: consumers quote the reference alone.
 pub(crate) async fn by_reference(
     tables: &Tables,
     reference: Reference,
@@ -81,7 +78,7 @@ pub(crate) async fn by_reference(
 
 pub type Listed = (Vec<Submission>, Vec<UnreadableRecord>);
 
-/// Lists at most `limit` of a scope's submissions, newest first. Reads the whole table.
+/// A scope's submissions, newest first. Reads the whole table.
 pub async fn list(
     tables: &Tables,
     scope: &Scope,
@@ -95,7 +92,7 @@ pub async fn list(
         .await?)
 }
 
-/// Lists the latest submissions of a phone, newest first, from the index of phones.
+/// A phone's submissions, newest first.
 pub async fn of_phone(
     tables: &Tables,
     scope: &Scope,
@@ -114,10 +111,7 @@ pub async fn of_phone(
     Ok(found.into_iter().flatten().collect())
 }
 
-/// The submission that holds or has redeemed a code, from the code's record.
-///
-/// # Errors
-/// When it is no code, or a test code; when a table or Secrets Manager does not answer.
+/// The submission that holds or redeemed a code; fails for a test code.
 pub async fn of_code(
     tables: &Tables,
     campaign: &Campaign,
@@ -164,24 +158,21 @@ pub async fn of_code(
         .await?)
 }
 
-/// Lists a scope's unsettled submissions, longest waiting first.
+/// A scope's unsettled submissions, longest waiting first.
 pub async fn list_unsettled(tables: &Tables, scope: &Scope) -> Result<Listed, Failure> {
     Ok(tables.store.submissions().list_unsettled(scope).await?)
 }
 
-/// What an operator looks at that is hidden otherwise.
+/// Parts of a submission that are otherwise hidden.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Disclosure {
     pub phone: bool,
-    /// The receipt's code and time, or the text of its QR code.
+    /// Code and time, or the QR code's text.
     pub receipt: bool,
     pub photo: bool,
 }
 
-/// Writes a row of the audit log if something is shown that is hidden otherwise.
-///
-/// # Errors
-/// When the row cannot be written: then nothing may be shown.
+/// Writes a row if a hidden part is shown; if it fails, nothing may be shown.
 pub async fn record_disclosure(
     tables: &Tables,
     submission: &Submission,

@@ -1,4 +1,4 @@
-//! Writes a reviewer's answer: settles what waits, or records a second look.
+//! Writes a reviewer's answer: settles a submission, or records a second look.
 
 use common::domain::ids::SubmissionId;
 use common::domain::receipt::payload::VerificationCode;
@@ -12,15 +12,15 @@ use crate::failure::Failure;
 use crate::settle::{Proof, Verdict, settle_seen};
 use crate::tables::Tables;
 
-/// The reason that is recorded: the screen has single keys for decisions, and no words.
+/// The screen has keys for decisions, and no text.
 const WHY: &str = "reviewed in the console";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReviewDecision {
     pub submission_id: SubmissionId,
-    /// The revision that the reviewer saw. An answer to another one is not written.
+    /// Seen by the reviewer; an answer to another one is not written.
     pub revision: u32,
-    /// True if the reviewer was told that the answer is only compared with a decision.
+    /// True if the answer is only compared with a decision.
     pub is_second_look: bool,
     pub verdict: Verdict,
 }
@@ -28,16 +28,12 @@ pub struct ReviewDecision {
 #[derive(Clone, Debug)]
 pub enum ReviewResult {
     Decided(Decided),
-    /// The answer was compared with the decision that the submission had.
     SecondLook(Submission),
-    /// Nothing was written: this other submission was accepted with the same receipt.
+    /// Nothing written: this other submission has the receipt.
     ReceiptTaken(Submission),
 }
 
-/// Writes an answer, with its row in the audit log.
-///
-/// # Errors
-/// As [`settle`](crate::settle::settle), or when the submission is not the revision that the reviewer saw.
+/// Fails as [`settle`](crate::settle::settle), or if the reviewer saw another revision.
 pub async fn write(
     tables: &Tables,
     scope: &Scope,

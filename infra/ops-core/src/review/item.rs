@@ -1,4 +1,4 @@
-//! What a reviewer sees of a submission.
+//! A reviewer's view of a submission.
 
 use common::domain::campaign::Campaign;
 use common::domain::receipt::checks::{Check, CheckResult, checks};
@@ -19,14 +19,14 @@ use crate::tables::Tables;
 #[derive(Clone, Debug)]
 pub struct ReviewItem {
     pub submission: Submission,
-    /// It is settled, and the answer is only compared with the decision, which the reviewer does not see.
+    /// Settled: the answer is only compared with the hidden decision.
     pub is_second_look: bool,
     pub campaign: Campaign,
     pub prize: Option<String>,
     pub receipt: Option<Receipt>,
-    /// Its photo; `None` if the receipt was typed.
+    /// `None` if the receipt was typed.
     pub photo: Option<ShownPhoto>,
-    /// What the service checked; empty for a second look, which must not show the verdict.
+    /// Empty for a second look, which must not show the verdict.
     pub checks: Vec<(Check, CheckResult)>,
     pub related: Vec<RelatedSubmission>,
 }
@@ -92,14 +92,14 @@ impl ReviewItem {
         })
     }
 
-    /// The receipt's code: of the tax authority's record, or as the consumer sent it.
+    /// The code of the tax authority's record, otherwise the consumer's.
     pub fn code(&self) -> Option<VerificationCode> {
         self.record()
             .cloned()
             .or_else(|| self.read().map(|key| key.code))
     }
 
-    /// The code of the tax authority's record. Without a record, the purchase is what an operator typed.
+    /// The code of the tax authority's record. Without one, the purchase is what an operator typed.
     pub fn record(&self) -> Option<&VerificationCode> {
         self.submission
             .purchase
@@ -117,7 +117,7 @@ impl ReviewItem {
         }
     }
 
-    /// What the service checked before an operator took over: a reopened submission has the reasons in its history.
+    /// Checks before an operator took over; a reopened submission has them in its history.
     fn checked(&self) -> Vec<(Check, CheckResult)> {
         if self.receipt.is_none() {
             return Vec::new();
@@ -134,7 +134,7 @@ impl ReviewItem {
             .chain(history.iter().rev().map(|past| &past.reasons))
             .map(|reasons| checks(reasons));
         let found = all.find(is_known).unwrap_or_else(|| checks(reasons));
-        // A photo that came with the text of its QR code is not read.
+        // Photos that came with their QR code are not read.
         let is_read = self
             .receipt
             .as_ref()

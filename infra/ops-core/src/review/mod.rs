@@ -1,9 +1,8 @@
 //! Reviewing, one submission after the other.
 //!
-//! - [`queue`] claims the next one, so that two reviewers never have the same; [`item`] is what a reviewer sees of it:
-//!   [`photo`] copies its photo, [`related`] finds what may be the same;
-//! - [`answer`] writes an answer, which the screen held for as long as it could be taken back;
-//! - [`progress`] counts the reviewers' decisions.
+//! - [`queue`] claims the next one, so that two reviewers never have the same; [`item`] is their
+//!   view of it: [`photo`] copies its photo, [`related`] finds likely duplicates;
+//! - [`answer`] writes an answer; [`progress`] counts the decisions.
 
 pub mod answer;
 pub mod item;

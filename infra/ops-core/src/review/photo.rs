@@ -1,4 +1,4 @@
-//! The photo of a receipt for a reviewer: a copy without anything that the file hides, never the file itself.
+//! The receipt's photo for a reviewer: a copy without hidden parts, never the file itself.
 
 use common::aws::photos::Photos;
 use common::config::{ConfigError, Env};
@@ -20,7 +20,7 @@ pub enum ShownPhoto {
 #[derive(Clone, Debug)]
 pub struct CopiedPhoto {
     pub shown: ShownPhoto,
-    /// The SHA-256 of the file; `None` if there is none.
+    /// The file's SHA-256.
     pub digest: Option<String>,
 }
 
@@ -30,8 +30,8 @@ pub struct PhotoCopier {
 }
 
 impl PhotoCopier {
-    /// The bucket and the photo reader that the environment names. Without one, this program is started again to copy
-    /// photos, so its `main` has to begin with [`copy_if_asked`](photo::copy_if_asked).
+    /// This program is started again to copy photos if the environment names no photo reader, so
+    /// its `main` has to begin with [`copy_if_asked`](photo::copy_if_asked).
     pub fn new(tables: &Tables, env: &Env) -> Result<Self, ConfigError> {
         Ok(Self {
             photos: tables.photos(env)?,
@@ -39,7 +39,6 @@ impl PhotoCopier {
         })
     }
 
-    /// Copies the photo of a receipt, for a look that was recorded.
     pub async fn copy(
         &self,
         scope: &Scope,

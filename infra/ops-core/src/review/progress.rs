@@ -1,4 +1,4 @@
-//! The reviewers' progress, from the campaign's numbers: at most a minute old.
+//! The reviewers' progress, at most a minute old.
 
 use std::time::Duration;
 
@@ -12,7 +12,6 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// Days of submissions whose reviews are counted.
 const DAYS: i64 = 31;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 

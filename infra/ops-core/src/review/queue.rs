@@ -1,4 +1,4 @@
-//! The queue of one reviewer: the next submission that no other reviewer has, the longest waiting first.
+//! A reviewer's queue: what no other reviewer has, the longest waiting first.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
@@ -14,17 +14,16 @@ use common::store::submissions::DueSubmission;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// How old a list may be: while it has something free, the index is read twice a minute at most, however fast a reviewer is.
+/// While the list has something free, the index is read at most twice a minute.
 const LIST_LIFETIME: Duration = Duration::from_secs(30);
-/// One of so many is a second look, while there are any and others wait.
+/// One of so many is a second look, if there are any and others wait.
 const SECOND_LOOK_EVERY: u64 = 10;
-/// Second looks at older decisions tell little about today.
+/// Older decisions tell little about today.
 const SECOND_LOOK_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 #[derive(Clone, Debug)]
 pub struct ClaimedSubmission {
     pub submission: Submission,
-    /// It is settled, and the answer is only compared with the decision.
     pub is_second_look: bool,
 }
 
@@ -38,11 +37,11 @@ struct Listed {
 #[derive(Debug)]
 pub struct ReviewQueue {
     scope: Scope,
-    /// Names this screen among all screens of all reviewers.
+    /// Names this screen among all reviewers' screens.
     holder: String,
     listed: Option<Listed>,
     claimed: BTreeSet<SubmissionId>,
-    /// Submissions not to try before a time: others have them, or this reviewer has answered or skipped them.
+    /// Times before which not to try: others have it, or this reviewer answered or skipped it.
     not_before: HashMap<SubmissionId, Timestamp>,
     given: u64,
 }
@@ -60,7 +59,6 @@ impl ReviewQueue {
         }
     }
 
-    /// Claims the next submission; `None` if there is none that others do not have.
     pub async fn next(
         &mut self,
         tables: &Tables,
@@ -75,7 +73,7 @@ impl ReviewQueue {
         while let Some(id) = self.candidate(now) {
             match locks.acquire(&self.scope, id, &self.holder, now).await? {
                 ReviewLock::HeldUntil(until) => {
-                    // It may be released before.
+                    // Its lock may be released earlier.
                     self.not_before
                         .insert(id, until.min(now.after(LIST_LIFETIME)));
                     continue;
@@ -83,7 +81,7 @@ impl ReviewQueue {
                 ReviewLock::Acquired => {}
             }
             let found = match tables.store.submissions().get(&self.scope, id).await {
-                // It is put off, so that it does not keep others from their turn.
+                // Put off, so that it does not block others.
                 Err(error) if error.is_unreadable() => None,
                 found => found?,
             };
@@ -100,7 +98,7 @@ impl ReviewQueue {
         Ok(None)
     }
 
-    /// Renews the locks, and returns those that others have locked since.
+    /// Renews the locks; returns those that others have taken.
     pub async fn renew(
         &mut self,
         locks: &ReviewLocks,
@@ -119,13 +117,13 @@ impl ReviewQueue {
         Ok(lost)
     }
 
-    /// Forgets a submission that was answered. Its lock expires.
+    /// Leaves the lock to expire.
     pub fn answered(&mut self, id: SubmissionId, now: Timestamp) {
         self.claimed.remove(&id);
         self.not_before.insert(id, now.after(LOCK_LIFETIME));
     }
 
-    /// Leaves a submission to others, and comes back to it when nothing else waits, two minutes later at the earliest.
+    /// Leaves it to others; comes back when nothing else waits, after two minutes at the earliest.
     pub async fn skip(
         &mut self,
         locks: &ReviewLocks,
@@ -136,7 +134,7 @@ impl ReviewQueue {
         Ok(locks.release(&self.scope, id, &self.holder).await?)
     }
 
-    /// Leaves all submissions to others but these, which have answers.
+    /// Leaves all to others except `but`, which have answers.
     pub async fn leave(
         &mut self,
         locks: &ReviewLocks,
@@ -154,7 +152,7 @@ impl ReviewQueue {
         Ok(())
     }
 
-    /// How many submissions waited for an operator when the index was last read, and when the first began to wait.
+    /// Number waiting when the index was last read, and the first's start of waiting.
     pub fn waiting(&self) -> (usize, Option<Timestamp>) {
         let waiting = self
             .listed
@@ -209,8 +207,8 @@ impl ReviewQueue {
     }
 }
 
-/// The submission, if it still waits for this reviewer: the person who decided it does not take a second look, and the one
-/// who accepted it is not the second person for its prize.
+/// `None` if it is not for this reviewer: whoever decided takes no second look, and whoever
+/// accepted is not the second person for the prize.
 fn wanted(submission: Submission, identity: &str, by: &str) -> Option<ClaimedSubmission> {
     let waits = submission
         .settling

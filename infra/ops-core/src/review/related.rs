@@ -1,8 +1,8 @@
-//! Other submissions that may be the same purchase: of the same phone, receipt, file or basket, as far as an index or a record
-//! of the judgement finds them.
+//! Submissions that may be the same purchase, as far as an index or a record shows it.
 //!
-//! Without reading the whole table, it is not known which pending submissions have the same receipt, or which other phones
-//! claim the same basket: the first claim of a purchase and of an unreadable photo is recorded, and no index has baskets.
+//! Unknown without reading the whole table: pending submissions with the same receipt, and other
+//! phones with the same basket. Only the first claim of a purchase or of an unreadable photo is
+//! recorded, and no index has baskets.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,16 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// Other submissions of a phone that are read.
 const MAX_PER_PHONE: u8 = 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     Phone,
-    /// The purchase: the other was accepted with it, or has the same record.
+    /// Accepted with the same purchase or record.
     Receipt,
     /// The same bytes of an unreadable photo.
     File,
-    /// The same products and branch, as claimed or by the record, on the same day.
+    /// Same products, branch and day.
     Basket,
 }
 
@@ -34,7 +33,7 @@ pub struct RelatedSubmission {
     pub relations: Vec<Relation>,
 }
 
-/// Finds other submissions. `code` is the receipt's code, if it is known, and `digest` that of its photo.
+/// `code` is the receipt's, `digest` its photo's.
 pub async fn related(
     tables: &Tables,
     of: &Submission,
@@ -79,7 +78,7 @@ pub async fn related(
     Ok(related)
 }
 
-/// The relations that the records themselves show, added to those that an index found.
+/// Adds what the records show to an index's relations.
 fn also(of: &Submission, other: &Submission, mut relations: Vec<Relation>) -> Vec<Relation> {
     if of.purchase.is_some()
         && of.purchase == other.purchase

@@ -1,4 +1,4 @@
-//! The answer to "my code says used": who entered the code, and when.
+//! The answer to "my code says used": who entered it, and when.
 
 use std::time::Duration;
 
@@ -22,10 +22,7 @@ pub struct CodeEntered {
 }
 
 impl CodeEntered {
-    /// The entry by the submission that has a code.
-    ///
-    /// # Errors
-    /// Never: a phone that cannot be read is shown as such.
+    /// An unreadable phone is shown as such.
     pub async fn by(tables: &Tables, holder: Submission, zone: Tz) -> Result<Self, Failure> {
         let phone = phones::shown(tables, &holder, false).await?;
         Ok(Self {
@@ -37,7 +34,7 @@ impl CodeEntered {
         })
     }
 
-    /// The entry because of which a submission was rejected; `None` if that is not why, or the entry is gone.
+    /// `None` if the code was not the reason, or its entry is gone.
     pub async fn before(
         tables: &Tables,
         rejected: &Submission,
@@ -104,7 +101,7 @@ impl CodeEntered {
     }
 }
 
-/// A time span in its largest unit, such as `12 minutes`.
+/// Such as `12 minutes`.
 fn in_words(span: Duration) -> String {
     const UNITS: [(u64, &str); 4] = [
         (86_400, "day"),

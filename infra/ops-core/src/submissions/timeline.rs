@@ -64,8 +64,8 @@ impl Timeline {
         if let Some((at, words)) = proposed(submission) {
             add(at, format!("{words}, if another person agrees"));
         }
-        // The sort is stable: of events at the same time, a receipt stays before its submission, and a decision before
-        // its result.
+        // Stable: at equal times, a receipt stays before its submission, a decision before its
+        // result.
         events.sort_by_key(|event| event.at);
         events.extend(submission.settling.as_ref().map(|settling| {
             let next = match settling.assignee {
@@ -120,7 +120,7 @@ pub fn said(decision: &OperatorDecision) -> String {
     }
 }
 
-/// What waits for a second person, in words, and since when.
+/// A change that waits for a second person, and since when.
 pub fn proposed(submission: &Submission) -> Option<(Timestamp, String)> {
     let Approval { change, decision } = submission.approval.as_ref()?;
     let words = format!("{}, asked for {}", in_words(change), said(decision));

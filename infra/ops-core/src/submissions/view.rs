@@ -1,5 +1,3 @@
-//! The view of a submission.
-
 use chrono_tz::Tz;
 use common::config::Env;
 use common::domain::partner::reply::{PartnerMessage, UpstreamCode};
@@ -24,9 +22,7 @@ use crate::receipts::{self, ReceiptView};
 use crate::tables::Tables;
 use crate::view::{self, Columns, extended, of_record, write_times_out};
 
-/// Shown in place of a receipt's secrets.
 const HIDDEN: &str = "hidden; --show-receipt shows it";
-/// Shown in place of the link to a photo that has arrived.
 const HIDDEN_PHOTO: &str = "hidden; --show-photo links to it";
 
 const FACTS: &Columns = &[
@@ -59,7 +55,7 @@ const FACTS: &Columns = &[
 pub struct SubmissionView<'a> {
     submission: &'a Submission,
     phone: String,
-    /// The entry because of which its code was refused.
+    /// The reason why its code was refused.
     code_entered: Option<CodeEntered>,
     receipt: Option<ReceiptView>,
     pub zone: Tz,
@@ -67,7 +63,7 @@ pub struct SubmissionView<'a> {
 }
 
 impl<'a> SubmissionView<'a> {
-    /// Reads what belongs to a submission. If something is shown that is hidden otherwise, the audit log gets a row first.
+    /// Showing a hidden part writes a row first.
     pub async fn load(
         tables: &Tables,
         env: &Env,
@@ -115,7 +111,7 @@ impl<'a> SubmissionView<'a> {
         extended(as_json(submission, &self.phone), more)
     }
 
-    /// All that is known, by the names of the API, as text.
+    /// Named as in the API.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         let submission = self.submission;
         let time = |at| zoned_time(at, self.zone);
@@ -232,7 +228,7 @@ fn upstream(upstream: &PartnerMessage) -> String {
     }
 }
 
-/// When the next step is due, or since when the submission has waited for an operator.
+/// The due time, or the start of waiting for an operator.
 pub fn next_step(settling: &PendingSettlement, time: impl Fn(Timestamp) -> String) -> String {
     let at = time(settling.next_step_at);
     match settling.assignee {
@@ -244,7 +240,7 @@ pub fn next_step(settling: &PendingSettlement, time: impl Fn(Timestamp) -> Strin
     }
 }
 
-/// The number of failed look-ups by kind; `None` if there were none.
+/// `None` if there were none.
 pub fn lookup_failures(failures: LookupFailures) -> Option<String> {
     let LookupFailures {
         missing,
@@ -300,7 +296,7 @@ pub(crate) fn receipt_source(receipt: &Receipt, with_secrets: bool) -> Value {
     }
 }
 
-/// The document of a submission, without its receipt's secrets.
+/// Leaves out the receipt's secrets.
 pub(crate) fn as_json(submission: &Submission, phone: &str) -> Value {
     let Submission { scope, status, .. } = submission;
     let mut view = json!({
