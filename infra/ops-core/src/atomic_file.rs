@@ -1,4 +1,4 @@
-//! Writes a file completely or not at all: under a temporary name, synced, then renamed.
+//! Writes a file completely or not at all: temporary name, sync, rename.
 
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -7,32 +7,28 @@ use tempfile::{Builder, NamedTempFile};
 
 use crate::failure::Failure;
 
-/// A file under its temporary name. It is deleted if dropped before [`Self::finish`].
+/// Deleted if dropped before [`Self::finish`].
 #[derive(Debug)]
 pub(crate) struct AtomicFile {
     partial: NamedTempFile,
     path: PathBuf,
 }
 
-/// A file that could not be renamed. It stays under its temporary name.
+/// The file stays under its temporary name.
 #[derive(Debug)]
 pub(crate) struct NotRenamed {
-    /// The temporary name.
     pub(crate) partial: PathBuf,
     pub(crate) error: io::Error,
 }
 
 impl AtomicFile {
-    /// Creates the file in the same folder, under a name such as `codes.csv.x7Kq2M.partial`.
-    ///
-    /// # Errors
-    /// When there already is a file of this name, or the folder cannot be written to.
+    /// Fails if `path` exists; the temporary name is such as `codes.csv.x7Kq2M.partial`.
     pub(crate) fn begin(path: &Path) -> Result<Self, Failure> {
         refuse_existing(path)?;
         let mut prefix = path.file_name().unwrap_or_default().to_owned();
         prefix.push(".");
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
-        // Readable by the operator alone, like every temporary file: codes are worth money.
+        // Readable by the operator alone: codes are worth money.
         let partial = Builder::new()
             .prefix(&prefix)
             .suffix(".partial")
@@ -44,15 +40,11 @@ impl AtomicFile {
         })
     }
 
-    /// Syncs the file to disk.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.partial.as_file().sync_all()
     }
 
-    /// Renames the file to its final name.
-    ///
-    /// # Errors
-    /// When there is a file of that name by now, or renaming fails.
+    /// Does not overwrite a file of that name.
     pub(crate) fn finish(self) -> Result<(), NotRenamed> {
         let Err(failed) = self.partial.persist_noclobber(&self.path) else {
             return Ok(());
@@ -67,8 +59,6 @@ impl AtomicFile {
     }
 }
 
-/// # Errors
-/// When there is a file of this name.
 pub(crate) fn refuse_existing(path: &Path) -> Result<(), Failure> {
     if path.symlink_metadata().is_err() {
         return Ok(());

@@ -1,14 +1,13 @@
-//! The audit log of a command: who does what, and why. A row is written before the change or the look that it records.
-//! So no change is unrecorded, but a recorded change can still fail.
-//!
-//! A command that changes something, or shows what is hidden otherwise, appends a row first:
+//! The audit log of a command: who does what, and why. A row comes before what it records, so no
+//! change is unrecorded, but a recorded one can still fail.
 //!
 //! ```ignore
 //! let action = Action::new("key.revoke").in_scope(&scope).on(&key_id).because(&why);
 //! tables.audit.append(action.with(json!({ "label": label })), now).await?;
 //! ```
 //!
-//! The `WriteGuard` refuses the first write of a command that forgets it, and a link to a photo asks for a [`Recorded`].
+//! The `WriteGuard` refuses the first write without a row, and a link to a photo asks for a
+//! [`Recorded`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -35,24 +34,24 @@ use crate::identity::Identity;
 use crate::tables::Tables;
 use crate::write_guard::WriteGuard;
 
-/// Days that can be listed at once; each takes a query.
+/// Each takes a query.
 const MAX_DAYS: i64 = 3_660;
 
 /// Characters of an operator's name or reason.
 const WORDS_CHARS: std::ops::RangeInclusive<usize> = 1..=500;
 
-/// The variable, and the option, that adds a name to the AWS identity.
+/// Adds a name to the AWS identity, by variable or option.
 pub const BY_VARIABLE: &str = "OPS_BY";
 
-/// What a command is about to do. None of it may be a phone, a code, a key or a secret: rows are kept forever.
+/// Holds no phone, code, key or secret: rows are kept forever.
 #[derive(Clone, Debug)]
 pub struct Action(AuditEntry);
 
 impl Action {
-    /// An action by its name, such as `key.revoke`.
+    /// Such as `key.revoke`.
     pub fn new(name: &'static str) -> Self {
         Self(AuditEntry {
-            // The log knows who appends.
+            // The log fills it in.
             who: String::new(),
             by: None,
             action: name.to_owned(),
@@ -64,7 +63,7 @@ impl Action {
         })
     }
 
-    /// The campaign, where it concerns both environments.
+    /// The campaign of an action on both environments.
     #[must_use]
     pub fn in_campaign(mut self, campaign: &CampaignSlug) -> Self {
         self.0.campaign = Some(campaign.to_string());
@@ -97,12 +96,11 @@ impl Action {
     }
 }
 
-/// Proof that a row was written, with its number. A link to a photo requires it.
+/// Proof that a row was written; links to photos require it.
 #[derive(Clone, Debug)]
 pub struct Recorded(u64);
 
 impl Recorded {
-    /// The number of the row.
     pub fn number(&self) -> u64 {
         self.0
     }
@@ -112,7 +110,7 @@ impl Recorded {
 pub struct Audit {
     log: AuditLog,
     aws: Aws,
-    /// Asked for once, when the first row is written.
+    /// Looked up for the first row.
     identity: Arc<OnceCell<Identity>>,
     by: Option<String>,
     guard: WriteGuard,
@@ -137,7 +135,7 @@ impl Audit {
         })
     }
 
-    /// The connection for everything but the log: it refuses writes until a row was appended here.
+    /// A connection that refuses writes before the first row.
     pub fn guarded(&self, aws: &Aws) -> Aws {
         self.guard.before(aws)
     }
@@ -146,7 +144,7 @@ impl Audit {
         &self.aws
     }
 
-    /// The log for another command of the same operator, with a guarded connection of its own.
+    /// The log for another command of the same operator, with its own guard.
     pub(crate) fn for_next_command(&self) -> (Self, Aws) {
         let next = Self {
             guard: WriteGuard::default(),
@@ -156,11 +154,7 @@ impl Audit {
         (next, aws)
     }
 
-    /// Writes a row. The change or the look comes after it.
-    ///
-    /// # Errors
-    /// When AWS does not say who the operator is, or the table does not answer or refuses: then nothing may be changed or
-    /// shown.
+    /// Writes a row. Nothing may be changed or shown if it fails.
     pub async fn append(&self, action: Action, now: Timestamp) -> Result<Recorded, Failure> {
         let entry = AuditEntry {
             who: self.identity().await?.to_owned(),
@@ -180,7 +174,6 @@ impl Audit {
         Box::pin(self.identity.get_or_try_init(|| Identity::ask(&self.aws))).await
     }
 
-    /// Who takes a step that is recorded with the draw itself.
     pub async fn operator(&self) -> Result<Operator, Failure> {
         Ok(Operator {
             who: self.identity().await?.to_owned(),
@@ -188,8 +181,8 @@ impl Audit {
         })
     }
 
-    /// Who the operator is, for a record: the name that was given, otherwise the one in the AWS identity. The rows of the log
-    /// have the whole identity as well.
+    /// The given name, otherwise the one in the AWS identity. Rows of the log have the whole
+    /// identity too.
     pub async fn operator_name(&self) -> Result<String, Failure> {
         match &self.by {
             Some(by) => Ok(by.clone()),
@@ -207,8 +200,7 @@ impl Audit {
         })
     }
 
-    /// Who the operator is, for a record that keeps no AWS identity beside it: a name that was given adds to the one in the
-    /// identity, as in `asha (deploy-bot)`.
+    /// Both names, such as `asha (deploy-bot)`, for records without an AWS identity.
     pub async fn operator_in_full(&self) -> Result<String, Failure> {
         let name = self.asked().await?.name();
         let given = self.by.as_deref().filter(|by| *by != name);
@@ -223,18 +215,15 @@ impl Audit {
 #[derive(Clone, Debug, Default)]
 pub struct RowFilter {
     pub campaign: Option<CampaignSlug>,
-    /// Rows of an action, such as `person.erase`, or of all actions that begin with it, such as `person`.
+    /// Such as `person.erase`, or `person` for all that begin with it.
     pub action: Option<String>,
-    /// Rows by this person: the whole ARN, the name at its end, or the name that was given besides.
+    /// The whole ARN, the name at its end, or the given name.
     pub who: Option<String>,
-    /// Rows about this: an id or a batch's name. A reference stands for the ids of its submissions.
+    /// An id, a batch's name, or a reference, which stands for its submissions.
     pub about: Option<String>,
 }
 
-/// The zone of the times that are shown: the campaign's, or that of the country.
-///
-/// # Errors
-/// When there is no such campaign, or the table does not answer.
+/// The campaign's zone or the country's.
 pub async fn zone(tables: &Tables, campaign: Option<&CampaignSlug>) -> Result<Tz, Failure> {
     match campaign {
         Some(slug) => Ok(tables.campaign(slug).await?.timezone),
@@ -242,10 +231,7 @@ pub async fn zone(tables: &Tables, campaign: Option<&CampaignSlug>) -> Result<Tz
     }
 }
 
-/// The rows of these days in a zone, oldest first; both days are included.
-///
-/// # Errors
-/// When the range is empty or too long, or the table does not answer.
+/// Rows from `from` to `to`, both included, oldest first.
 pub async fn rows(
     tables: &Tables,
     from: NaiveDate,
@@ -258,7 +244,7 @@ pub async fn rows(
             "the first day must be before the last, or the same, and at most ten years before it";
         return Err(Failure::new("days_invalid", message));
     }
-    // Rows are stored by the day in UTC, which begins and ends at most a day from that of a zone.
+    // Rows are stored by UTC day, which begins and ends at most a day from a zone's.
     let (first, last) = (from.pred_opt().unwrap_or(from), to.succ_opt().unwrap_or(to));
     let days = first
         .iter_days()
@@ -284,12 +270,12 @@ pub async fn rows(
                 .map_or_else(|| stored.day.clone(), |row| row.at.day_in(zone)),
         )
     });
-    // By number, since a wrong clock may have put a row under another day.
+    // A wrong clock may have put a row under another day.
     rows.sort_by_key(|row| row.sequence);
     Ok(rows)
 }
 
-/// Names of a subject: what was given, and the ids of the submissions with this reference.
+/// The given text, and ids of submissions with this reference.
 async fn ids_of(tables: &Tables, about: Option<&str>) -> Result<Vec<String>, Failure> {
     let Some(about) = about else {
         return Ok(Vec::new());
@@ -316,7 +302,7 @@ impl RowFilter {
             about: wanted,
         } = self;
         let Some(AuditRow { entry, .. }) = &stored.row else {
-            // What cannot be read is not hidden by a filter that it may meet.
+            // An unreadable row may match.
             return true;
         };
         let is_by = |name: &String| {
@@ -326,7 +312,7 @@ impl RowFilter {
             let rest = entry.action.strip_prefix(wanted.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
-        // Rows about a person have the ids of the submissions in their details.
+        // Rows about a person list the submissions in their details.
         let is_about = |id: &String| {
             entry.subject.as_ref() == Some(id) || entry.details.contains(&format!("\"{id}\""))
         };
@@ -339,10 +325,7 @@ impl RowFilter {
     }
 }
 
-/// An operator's name or reason, which goes into the record.
-///
-/// # Errors
-/// When it is empty, too long, or more than one line; `option` is what it was given with.
+/// Refuses empty, long and multi-line text; `option` is where it was given.
 pub fn words(text: &str, option: &str) -> Result<String, Failure> {
     let text = stripped(text);
     if crate::phones::has_phone(text) {

@@ -1,4 +1,4 @@
-//! Connects to the stack: finds its variables, AWS credentials and region.
+//! Connects to the stack: its variables, AWS credentials and region.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,22 +13,18 @@ use serde::Deserialize;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// Names the env file where `--env-file` is not given.
+/// Names the env file without `--env-file`.
 pub const ENV_FILE_VARIABLE: &str = "OPS_ENV_FILE";
-/// The ready file of the local stack, as its pages name it.
 const USUAL_ENV_FILE: &str = "ready.json";
 
-/// The `--ready-file` that the local stack writes once it is serving.
+/// The local stack's `--ready-file`.
 #[derive(Deserialize)]
 struct ReadyFile {
     env: HashMap<String, String>,
 }
 
-/// The environment, overridden by the variables of the env file that is given, or that the environment names. Without either,
-/// and if the environment names no stack, by those of the file that the local stack usually writes.
-///
-/// # Errors
-/// When the file cannot be read or is not an env file.
+/// Variables of the env file, given or named by the environment, override the environment. Without
+/// either, and if the environment names no stack, those of the local stack's usual file do.
 pub fn with_usual_env_file(env: Env, given: Option<&Path>) -> Result<Env, Failure> {
     let named = given
         .map(Path::to_owned)
@@ -43,7 +39,7 @@ pub fn with_usual_env_file(env: Env, given: Option<&Path>) -> Result<Env, Failur
 
 pub fn with_env_file(env: Env, path: &Path) -> Result<Env, Failure> {
     let bytes = std::fs::read(path).map_err(|error| Failure::from_io(path, "reading", &error))?;
-    // The local stack chooses the format by the name, too.
+    // The local stack also chooses the format by name.
     let variables = if path.as_os_str().as_encoded_bytes().ends_with(b".env") {
         of_lines(&bytes)
     } else {
@@ -63,13 +59,13 @@ pub fn with_env_file(env: Env, path: &Path) -> Result<Env, Failure> {
     Ok(env.overridden_by(variables.into_iter().collect()))
 }
 
-/// Parses lines such as `NAME='value'`, as a shell reads them.
+/// Parses `NAME='value'` as a shell does.
 fn of_lines(bytes: &[u8]) -> Result<HashMap<String, String>, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
     let lines = (1..).zip(text.lines().map(str::trim));
     let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let variable = |(number, line): (usize, &str)| {
-        // The error does not repeat the line: it may hold a secret.
+        // The line may hold a secret, so the error does not repeat it.
         let (name, value) = line
             .split_once('=')
             .ok_or_else(|| format!("line {number} has no ="))?;
@@ -84,19 +80,15 @@ fn of_lines(bytes: &[u8]) -> Result<HashMap<String, String>, String> {
     lines.map(variable).collect()
 }
 
-/// Opens the tables of the stack that the environment names, for a command.
 pub async fn tables(env: &Env) -> Result<Tables, Failure> {
-    // Checked before AWS is called, so that a missing variable is reported at once.
+    // First, so that a missing variable is reported at once.
     env.required(campaigns::VARIABLE)?;
     Ok(Tables::for_command(env, &aws(env).await?)?)
 }
 
-/// Connects to AWS with the credentials in the environment, or with those that the AWS command line would find.
-///
-/// # Errors
-/// When there is no region, or there are no credentials.
+/// Falls back to the credentials that the AWS command line would find.
 pub async fn aws(env: &Env) -> Result<Aws, Failure> {
-    // An env file, or a session's own variables, may have everything.
+    // An env file or a session may have everything.
     if let Ok(aws) = Aws::for_function(env) {
         return Ok(aws);
     }

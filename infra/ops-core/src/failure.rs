@@ -10,14 +10,12 @@ use serde::Serialize;
 
 use crate::problem::Problem;
 
-/// The error of a command that was refused or failed. Every message says what to do next; none contains a phone, a code
-/// or a key.
+/// The message says what to do next, and contains no phone, code or key.
 #[derive(Debug, Serialize, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
-    /// A stable name for scripts, such as `campaign_unknown`.
+    /// Stable, such as `campaign_unknown`.
     pub code: &'static str,
-    /// What happened and what to do next.
     pub message: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Problem>,
@@ -32,7 +30,7 @@ impl Failure {
         }
     }
 
-    /// An error for files with problems; the message counts them.
+    /// The message counts the problems.
     pub fn from_problems(code: &'static str, problems: Vec<Problem>) -> Self {
         let things = if problems.len() == 1 {
             "problem; correct it"
@@ -50,7 +48,7 @@ impl Failure {
         }
     }
 
-    /// An error for records that cannot be read; `undone` says what was not done.
+    /// `undone` says what was not done.
     pub fn unreadable(undone: &str, records: &[UnreadableRecord]) -> Self {
         /// More tell nothing new.
         const MAX_NAMED: usize = 100;
@@ -76,7 +74,6 @@ impl Failure {
         Self::new("records_unreadable", message)
     }
 
-    /// Refuses if there are records that cannot be read.
     pub fn check_readable(undone: &str, records: &[UnreadableRecord]) -> Result<(), Self> {
         if records.is_empty() {
             Ok(())
@@ -85,7 +82,7 @@ impl Failure {
         }
     }
 
-    /// An error for a file that cannot be read or written; `doing` is such as `reading`.
+    /// `doing` is such as `reading`.
     pub fn from_io(path: &Path, doing: &str, error: &io::Error) -> Self {
         let message = format!(
             "{doing} {} failed: {error}; check the path and its permissions",
@@ -95,14 +92,14 @@ impl Failure {
     }
 }
 
-/// Names the missing permission, from AWS's message: `User: ARN is not authorized to perform: ACTION on resource: ARN
+/// Names the missing permission of `User: ARN is not authorized to perform: ACTION on resource: ARN
 /// because ...`.
 fn missing_right(denied: &str) -> String {
     const WHOM_TO_ASK: &str = "ask the stack's administrator for the role that has it (infra/docs/roles.md); `ops whoami` shows yours";
     let words = |after: &str| denied.split_once(after)?.1.split_whitespace().next();
     match (words("to perform: "), words("on resource: ")) {
         (Some(action), Some(arn)) => {
-            // An ARN ends in the kind and the name of a resource.
+            // An ARN ends in a resource's kind and name.
             let resource = arn
                 .splitn(6, ':')
                 .last()
@@ -140,7 +137,7 @@ impl From<StoreError> for Failure {
             is_refused |=
                 io_error.is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
             let text = inner.to_string();
-            // SDK errors repeat their cause; once is enough.
+            // SDK errors repeat their cause.
             if !message.contains(&text) {
                 message.push_str(": ");
                 message.push_str(&text);

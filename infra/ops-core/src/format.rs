@@ -8,7 +8,7 @@ use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use common::domain::unicode::is_format;
 
-/// A campaign and its environment in a sentence, such as `soda-rush-2026, live`.
+/// Such as `soda-rush-2026, live`.
 pub fn scope_in_words(scope: &Scope) -> String {
     format!("{}, {}", scope.campaign, scope.environment)
 }
@@ -35,7 +35,7 @@ pub fn entries_in_words(entries: u32) -> String {
     }
 }
 
-/// Odds as words with two digits, such as `one guess in 770 million million`.
+/// Such as `one guess in 770 million million`.
 pub fn one_guess_in(odds: f64) -> String {
     if odds <= 0.0 {
         return "no guess".to_owned();
@@ -53,8 +53,8 @@ pub fn one_guess_in(odds: f64) -> String {
     format!("one guess in {whole}{}", " million".repeat(millions))
 }
 
-/// Text on one line with invisible characters (control, format, line separator) escaped, so that they cannot affect a
-/// terminal.
+/// One line; invisible characters (control, format, line separator) are escaped, so that they
+/// cannot affect a terminal.
 pub fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -67,8 +67,8 @@ pub fn printable(text: &str) -> String {
     shown
 }
 
-/// Text without characters that cannot be seen (control except line ends and tabs, format, line separator), for files and
-/// pages of others. They could turn its direction or hide a part of it.
+/// Text for others without invisible characters (control except line ends and tabs, format, line
+/// separator), which could turn its direction or hide a part.
 pub fn visible(text: &str) -> String {
     let is_seen = |c: char| !c.is_control() || matches!(c, '\n' | '\r' | '\t');
     let is_separator = |c: char| matches!(c, '\u{2028}' | '\u{2029}');
@@ -77,14 +77,14 @@ pub fn visible(text: &str) -> String {
         .collect()
 }
 
-/// Trimmed text on one line, with 1 to so many characters.
+/// Trimmed, with 1 to `max_chars` characters.
 pub(crate) fn one_line(text: &str, max_chars: usize) -> Option<&str> {
     let text = text.trim();
     let fits = (1..=max_chars).contains(&text.chars().count());
     (fits && !text.chars().any(char::is_control)).then_some(text)
 }
 
-/// A timestamp in local time, without the zone; the zone's name has to be shown beside it.
+/// The zone's name has to be beside it.
 pub fn local_time(timestamp: Timestamp, zone: Tz) -> String {
     DateTime::from(timestamp)
         .with_timezone(&zone)
@@ -92,7 +92,7 @@ pub fn local_time(timestamp: Timestamp, zone: Tz) -> String {
         .to_string()
 }
 
-/// A timestamp in local time, with the zone's name.
+/// Local time with the zone's name.
 pub fn zoned_time(timestamp: Timestamp, zone: Tz) -> String {
     format!("{} {}", local_time(timestamp, zone), zone.name())
 }
@@ -104,14 +104,13 @@ pub fn seconds(span: Duration) -> String {
     }
 }
 
-/// Shown in place of a missing value.
 pub(crate) const NOTHING: &str = "-";
 
 pub fn or_dash(value: Option<impl ToString>) -> String {
     value.map_or_else(|| NOTHING.to_owned(), |value| value.to_string())
 }
 
-/// Names and values, one pair per line, values aligned and printable.
+/// One pair per line, aligned and printable.
 pub fn lines(pairs: &[(impl AsRef<str>, String)]) -> String {
     let widths = pairs.iter().map(|(name, _)| name.as_ref().len());
     let widest = widths.max().unwrap_or(0);
@@ -121,7 +120,7 @@ pub fn lines(pairs: &[(impl AsRef<str>, String)]) -> String {
         .collect()
 }
 
-/// A heading and rows in aligned columns; every cell is made printable.
+/// Aligned and printable.
 pub fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
     let rows: Vec<Vec<String>> = rows
         .iter()

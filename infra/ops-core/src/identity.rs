@@ -20,7 +20,7 @@ impl Identity {
         name_in_arn(&self.arn)
     }
 
-    /// Asks STS, which takes no permission.
+    /// Asks STS, which needs no permission.
     pub(crate) async fn ask(aws: &Aws) -> Result<Self, Failure> {
         const ASKING: &str = "asking AWS who you are";
         let config = aws.sts_config();

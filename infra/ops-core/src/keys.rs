@@ -14,21 +14,18 @@ use crate::audit::Action;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// Random bytes of a key: 192 bits cannot be guessed.
+/// 192 bits, which cannot be guessed.
 const KEY_BYTES: usize = 24;
 
-/// A key just issued. Only its digest is stored, so it cannot be read again.
+/// A new key. It cannot be read again, since only its digest is stored.
 pub struct IssuedKey {
     pub key: String,
     pub record: ApiKeyRecord,
-    /// The campaign's time zone. Read before anything is written: nothing may fail between writing a key and showing it.
+    /// Read before writing: nothing may fail between writing a key and showing it.
     pub zone: Tz,
 }
 
-/// Issues a key that works until it is revoked, or only for some time.
-///
-/// # Errors
-/// When there is no such campaign, or a table does not answer.
+/// Issues a key; without `valid_for`, it works until revoked.
 pub async fn issue(
     tables: &Tables,
     scope: &Scope,
@@ -47,7 +44,7 @@ pub async fn issue(
     Ok(issued)
 }
 
-/// Writes the row of the audit log for a change of a key.
+/// Writes the audit log's row.
 async fn record(
     tables: &Tables,
     action: &'static str,
@@ -100,11 +97,10 @@ pub async fn set_per_minute(
 
 pub struct RolledKey {
     pub new: IssuedKey,
-    /// The key that was replaced; `valid_until` says when it stops working.
+    /// The replaced key; `valid_until` is its end.
     pub old: ApiKeyRecord,
 }
 
-/// Replaces a key by one like it; the old one works for some time more.
 pub async fn roll(
     tables: &Tables,
     key_id: &str,

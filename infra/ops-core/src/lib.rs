@@ -1,24 +1,24 @@
-//! What an operator can do, and the command line for it. The `ops` program, the local stack and tests use it.
+//! An operator's actions and their command line, for the `ops` program, the local stack and tests.
 //!
 //! [`run`] takes arguments and returns an exit code. Below it:
 //!
-//! - `cli` defines the command line; `commands` runs each command; `confirm` asks first; `terminal` prints the report;
-//! - [`campaign_file`] reads campaigns from YAML, [`mod@column`] lists from CSV; both report every problem with its line;
-//! - [`campaigns`], [`keys`], [`codes`], [`submissions`], [`settle`], [`receipts`] and [`phones`] do the work on the
-//!   stack's [`tables`], which [`connection`] opens;
-//! - [`corrections`] revokes and reopens settled submissions; [`approvals`] has the rule of two people; [`people`] finds,
-//!   exports and erases a person; `atomic_file` writes a file as a whole or not at all, and `export` writes
-//!   entries into files;
-//! - [`review`] has what the review screen needs: it shows one submission after the other;
-//! - [`audit`] records who does what; `write_guard` refuses writes that are not recorded; `identity` is who the operator is;
+//! - `cli` defines the command line; `commands` runs it; `confirm` asks; `terminal` prints;
+//! - [`campaign_file`] reads campaigns from YAML, [`mod@column`] lists from CSV;
+//! - [`campaigns`], [`keys`], [`codes`], [`submissions`], [`settle`], [`receipts`] and [`phones`]
+//!   work on the stack's [`tables`], which [`connection`] opens;
+//! - [`corrections`] revokes and reopens settled submissions; [`approvals`] has the rule of two
+//!   people; [`people`] finds, exports and erases a person; `export` writes entries into files,
+//!   each an `atomic_file`;
+//! - [`review`] serves the review screen, one submission after the other;
+//! - [`audit`] records who does what; `write_guard` refuses unrecorded writes; `identity` is the
+//!   operator's;
 //! - [`draws`] freezes entries and draws winners so that anyone can check it;
-//! - [`numbers`] reads what is counted, and compares it with a count of all records; [`pace`] is how fast what waits is
-//!   settled;
+//! - [`numbers`] reads and verifies the statistics; [`pace`] estimates a backlog's time;
 //! - [`smoke`] calls every endpoint of a deployment;
-//! - `view` makes the tables and lines for people from the JSON for programs;
+//! - `view` turns JSON into tables and lines for people;
 //! - [`failure`] is the error of a command; [`mod@format`] formats numbers and times.
 //!
-//! `ops console` is a separate crate, which uses this library; [`run`] gets it as a [`ServeConsole`].
+//! `ops console` is a separate crate; [`run`] gets it as a [`ServeConsole`].
 
 pub mod approvals;
 mod atomic_file;

@@ -1,4 +1,4 @@
-//! Numbers of campaigns: reading them, and comparing them with a count of all records.
+//! Reads numbers of campaigns, and compares them with a count of all records.
 
 pub mod sums;
 
@@ -24,10 +24,10 @@ use crate::tables::Tables;
 
 pub const RECOUNT: &str = "numbers.recount";
 
-/// Changes are counted a minute after they are made at the latest, unless the alarm `counting-behind` says otherwise.
+/// Changes are counted within a minute, unless the alarm `counting-behind` is on.
 pub const QUIET: Duration = Duration::from_mins(5);
 
-/// Days of a campaign; both ends belong to it.
+/// Both ends are included.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Days {
     pub from: Option<NaiveDate>,
@@ -35,13 +35,12 @@ pub struct Days {
 }
 
 impl Days {
-    /// True if these are all days of the campaign.
     pub fn are_all(self) -> bool {
         self.from.is_none() && self.to.is_none()
     }
 
     fn contain(self, day: &str) -> bool {
-        // Days are stored in a form that sorts like the dates.
+        // Days are stored in a form that sorts like dates.
         self.from
             .is_none_or(|from| from.to_string().as_str() <= day)
             && self.to.is_none_or(|to| day <= to.to_string().as_str())
@@ -109,35 +108,33 @@ pub async fn phones_by_entries(
     Ok(ENTRIES_RANGES.map(phones))
 }
 
-/// Makes a query for each day.
+/// One query per day.
 pub async fn of_all_days(tables: &Tables, scope: &Scope, metric: Metric) -> Result<Cells, Failure> {
     let totals = tables.numbers.cells(scope, Metric::Days, ALL_DAYS).await?;
     Ok(of_days(tables, scope, &[metric], names(&totals)).await?)
 }
 
-/// A cell that is not what a count of all records gives.
 #[derive(Clone, Debug)]
 pub struct Difference {
     pub cell: Cell,
     pub counted: Amount,
     pub expected: Amount,
-    /// It changed while the records were read, or a submission that was refused lately counts there.
+    /// Changed during the reading, or counts a submission refused lately.
     pub is_changing: bool,
 }
 
 #[derive(Clone, Debug)]
 pub struct Verification {
     pub records: u64,
-    /// Records of a later version, or damaged ones. They are not counted.
+    /// Records of a later version, or damaged ones; not counted.
     pub unreadable: u64,
     pub cells: usize,
-    /// The latest change of a submission that was not refused when it was made.
+    /// The latest change, except of submissions refused at once.
     pub last_change: Option<Timestamp>,
     pub differences: Vec<Difference>,
 }
 
-/// Compares the numbers of a scope with a count of all its records. `read` counts those that were looked at so far; `now` is
-/// when it begins.
+/// Compares the numbers with all records. `read` counts records so far; `now` is the start.
 pub async fn verify(
     tables: &Tables,
     scope: &Scope,
@@ -183,13 +180,10 @@ pub async fn verify(
     })
 }
 
-/// Sets the numbers of a paused campaign to what a count of all records gave, except for those that are changing: it still
-/// records refusals. A change that is still to be counted would be counted twice, so nothing may have changed lately. Whether
-/// the streams are counted up to five minutes ago is not known here: the alarm `counting-behind` tells.
-///
-/// # Errors
-/// If the campaign is not paused, something changed in the last five minutes, another operator set the numbers meanwhile, or a
-/// table does not answer.
+/// Sets a paused campaign's numbers to a count of all records, except changing ones: it still
+/// records refusals. Nothing may have changed in the last five minutes, since a change still to be
+/// counted would count twice. The alarm `counting-behind` tells if the streams lag; this function
+/// does not know.
 pub async fn recount(
     tables: &Tables,
     scope: &Scope,
@@ -216,8 +210,8 @@ pub async fn recount(
     Ok(())
 }
 
-/// Refuses unless the campaign is paused and nothing changed in it lately. Erased persons, deleted test data and phones that
-/// the sweep deletes leave no trace of when they changed but the audit log and the progress of the deletion.
+/// Refuses unless the campaign is paused and quiet. Erased persons, deleted test data and swept
+/// phones leave a time only in the audit log and the deletion's progress.
 pub(crate) async fn check_quiet(
     tables: &Tables,
     scope: &Scope,
@@ -252,7 +246,7 @@ pub(crate) async fn check_quiet(
     Ok(())
 }
 
-/// True if operators did something in the campaign, or in all of them, a moment ago.
+/// True if operators lately changed the campaign or all campaigns.
 async fn operators_changed(
     tables: &Tables,
     slug: &CampaignSlug,

@@ -1,4 +1,4 @@
-//! How fast pending submissions are settled, over all campaigns of the deployment.
+//! The pace of settling pending submissions, over all campaigns of the deployment.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,17 +10,16 @@ use common::domain::timestamp::Timestamp;
 
 use crate::format::grouped;
 
-/// The variable with the deployment's parameter `PartnerConcurrency`. Env files of earlier releases do not have it.
+/// The variable of the deployment's parameter `PartnerConcurrency`.
 pub const PARTNER_CONCURRENCY: &str = "PARTNER_CONCURRENCY";
-/// The parameter's default in the template.
+/// The template's default.
 const DEFAULT_PARTNER_CONCURRENCY: u32 = 10;
 
-/// Retries to partners at a time; `None` if the environment does not say.
+/// `None` if the environment does not say.
 #[derive(Clone, Copy, Debug)]
 pub struct PartnerConcurrency(Option<u32>);
 
 impl PartnerConcurrency {
-    /// The concurrency that the environment names.
     pub fn from_env(env: &Env) -> Result<Self, ConfigError> {
         let expected = "a whole number, the deployment's PartnerConcurrency";
         let malformed = |_| ConfigError::Malformed {
@@ -34,8 +33,7 @@ impl PartnerConcurrency {
             .map_err(malformed)
     }
 
-    /// The rate at which the queue asks a partner that takes up to `timeout_seconds` for an answer, and what bounds it for
-    /// submissions that have waited for the sweep.
+    /// Rates at answer times of `timeout_seconds` and 1 s, with the sweep's bound.
     pub fn rate(self, timeout_seconds: u32) -> String {
         let rates = [timeout_seconds, 1]
             .map(|seconds| u64::from(self.at_once()) * 60 / u64::from(seconds.max(1)));
@@ -54,7 +52,7 @@ impl PartnerConcurrency {
         )
     }
 
-    /// Minutes until a backlog is settled: as long as its answers take together, and as the sweep takes to send it.
+    /// Minutes until a backlog is settled: its answers together, and the sweep's sending.
     pub fn minutes_for(self, backlog: u64, answer_seconds: u64) -> u64 {
         let asked = answer_seconds.div_ceil(u64::from(self.at_once().max(1)) * 60);
         asked.max(backlog.div_ceil(PARTNER_STEPS_PER_MINUTE.into()))
@@ -74,7 +72,7 @@ impl fmt::Display for PartnerConcurrency {
     }
 }
 
-/// When this many receipts are looked up, in whole minutes.
+/// A time in whole minutes.
 pub fn looked_up_by(now: Timestamp, receipts: u64) -> Timestamp {
     now.after(Duration::from_mins(receipts.div_ceil(LOOK_UPS_PER_MINUTE)))
 }

@@ -1,4 +1,4 @@
-//! The file that hands a person's data over: a ZIP with `person.json`, a page for the person, and the photos.
+//! The file with a person's data: a ZIP of `person.json`, a page for the person, and the photos.
 
 mod page;
 
@@ -17,7 +17,7 @@ use zip::write::SimpleFileOptions;
 use crate::failure::Failure;
 use crate::people::PersonRecords;
 
-/// A file that gets one photo after the other, so that memory has one at a time.
+/// Gets photos one by one, so that memory has only one.
 pub(crate) struct PersonFile<W: Write + Seek> {
     zip: ZipWriter<W>,
     options: SimpleFileOptions,
@@ -59,7 +59,7 @@ impl<W: Write + Seek> PersonFile<W> {
     }
 }
 
-/// The name of a receipt's photo in the file; `None` if none has arrived.
+/// `None` if no photo arrived.
 pub(crate) fn photo_name(receipt: &Receipt) -> Option<String> {
     let extension = receipt
         .arrived?
@@ -68,7 +68,7 @@ pub(crate) fn photo_name(receipt: &Receipt) -> Option<String> {
     Some(format!("photos/{}.{extension}", receipt.receipt_id))
 }
 
-/// The local time of the country, since times in a ZIP file have no zone.
+/// The country's local time; a ZIP has no zones.
 fn dated(now: Timestamp) -> zip::DateTime {
     let at = DateTime::from(now).with_timezone(&Tz::Africa__Dar_es_Salaam);
     let part = |number: u32| u8::try_from(number).unwrap_or_default();

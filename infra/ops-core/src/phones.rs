@@ -19,16 +19,15 @@ use crate::column::{AFTER_DAMAGE, Column, ColumnType, spreadsheet_damage};
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// Lines of a file that are processed together.
+/// Lines processed together.
 const PART: usize = 1_000;
 
 /// Shown in place of an erased phone.
 pub const ERASED: &str = "erased";
 
-/// The most submissions shown of a phone in one scope.
+/// Submissions shown of a phone in one scope.
 pub const MAX_SUBMISSIONS: u8 = 50;
 
-/// Phones in a file.
 pub const PHONES: ColumnType<Phone> = ColumnType {
     invalid: "phone_file_invalid",
     names: ["phone number", "phone numbers"],
@@ -57,7 +56,6 @@ fn parse_cell(cell: &str) -> Result<Phone, String> {
     })
 }
 
-/// The action of the audit log for a change of the blocklist.
 pub(crate) fn change(blocked: bool) -> Action {
     Action::new(if blocked {
         "phone.block"
@@ -66,7 +64,7 @@ pub(crate) fn change(blocked: bool) -> Action {
     })
 }
 
-/// The ids of a phone in the test and the live environment of a campaign.
+/// Ids in the test and live environments.
 pub(crate) async fn entrant_ids(
     tables: &Tables,
     slug: &CampaignSlug,
@@ -79,7 +77,7 @@ pub(crate) async fn entrant_ids(
     ])
 }
 
-/// Blocks or unblocks a phone in both environments of a campaign. Returns false if there was nothing to change.
+/// Blocks or unblocks in both environments. Returns false if nothing changed.
 pub async fn set_blocked(
     tables: &Tables,
     slug: &CampaignSlug,
@@ -108,7 +106,7 @@ pub struct Changed {
     pub unchanged: u64,
 }
 
-/// Blocks or unblocks the phones of a file that was checked. Calls `progress` with the number of phones done.
+/// `phones` was checked; `progress` gets the number done.
 pub async fn set_all_blocked(
     tables: &Tables,
     slug: &CampaignSlug,
@@ -140,13 +138,13 @@ pub async fn set_all_blocked(
 pub struct PhoneInScope {
     pub scope: Scope,
     pub campaign: Campaign,
-    /// The phone's record, with its counts of today in the campaign's time zone; without one, that of a phone never seen.
+    /// Has today's counts in the campaign's zone; new for a phone never seen.
     pub known: KnownEntrant,
-    /// Its latest submissions, newest first, at most [`MAX_SUBMISSIONS`].
+    /// Newest first, at most [`MAX_SUBMISSIONS`].
     pub submissions: Vec<SubmissionSummary>,
 }
 
-/// Finds a phone in every scope that has a record or a submission of it, or only in those of one campaign.
+/// Finds a phone in one campaign, or in every scope with a record or submission of it.
 pub async fn find(
     tables: &Tables,
     phone: &Phone,
@@ -172,7 +170,7 @@ pub async fn find(
             .submissions()
             .recent(&scope, &id, MAX_SUBMISSIONS)
             .await?;
-        // Submissions that were refused before they were counted leave no record of the phone.
+        // Submissions refused before being counted leave no record of the phone.
         let is_found = known.is_some() || !submissions.is_empty();
         let known = known.unwrap_or_default();
         Ok::<_, Failure>(is_found.then_some(PhoneInScope {
@@ -189,10 +187,8 @@ pub async fn find(
     Ok(found.into_iter().flatten().collect())
 }
 
-/// A submission's phone for the screen: masked, which never fails, or the number itself.
-///
-/// # Errors
-/// When the number is asked for, and the operator may not read the deployment's secret, or it is another one.
+/// A submission's phone: masked, which never fails, or in full, which needs the deployment's
+/// secret.
 pub async fn shown(
     tables: &Tables,
     submission: &Submission,
@@ -207,8 +203,8 @@ pub async fn shown(
     })
 }
 
-/// True if a text has a phone number in it: digits of any script, with anything but letters between them, that are a number
-/// with or without its first 0 or 255.
+/// True if digits of any script, separated by anything but letters, make a phone with or without a
+/// leading 0 or 255.
 pub(crate) fn has_phone(text: &str) -> bool {
     let folded: String = unicode::compatible(text)
         .chars()

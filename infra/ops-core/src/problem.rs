@@ -1,5 +1,3 @@
-//! Problems in the operator's files.
-
 use std::cell::RefCell;
 use std::fmt;
 
@@ -7,14 +5,14 @@ use serde::Serialize;
 
 use crate::format::printable;
 
-/// One problem in a file. It prints as `chai.yaml:7: limits.phone_daily must be ...`.
+/// Prints as `chai.yaml:7: limits.phone_daily must be ...`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
     pub file: String,
     pub line: usize,
-    /// The field, such as `limits.phone_daily`; `None` for a problem of the whole line or file.
+    /// `None` for the whole line or file.
     pub field: Option<String>,
-    /// What is wrong and what to do. It continues the sentence that begins with the field.
+    /// The problem and its remedy; continues the sentence that `field` begins.
     pub message: String,
 }
 
@@ -33,7 +31,6 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Collects the problems of one file, so that the operator sees all of them at once.
 #[derive(Debug)]
 pub(crate) struct Problems {
     file: String,
@@ -52,7 +49,6 @@ impl Problems {
         self.push(line, Some(field.to_owned()), message.into());
     }
 
-    /// Adds a problem of the whole line.
     pub(crate) fn add_line(&self, line: usize, message: impl Into<String>) {
         self.push(line, None, message.into());
     }
@@ -75,7 +71,6 @@ impl Problems {
         self.found.borrow().len()
     }
 
-    /// All problems, sorted by line.
     pub(crate) fn into_sorted(self) -> Vec<Problem> {
         let mut found = self.found.into_inner();
         found.sort_by_key(|problem| problem.line);

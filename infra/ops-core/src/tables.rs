@@ -1,4 +1,4 @@
-//! The tables of the stack that the environment names.
+//! The tables of the environment's stack.
 
 use common::aws::Aws;
 use common::aws::deployment_secret::DeploymentSecrets;
@@ -32,7 +32,7 @@ pub struct Tables {
     pub entrants: Entrants,
     pub numbers: Numbers,
     pub draws: Draws,
-    /// How far the personal data of ended campaigns is deleted; only read.
+    /// Deletion of ended campaigns' personal data; only read.
     pub retention: RetentionTable,
     pub store: SubmissionStore,
     pub audit: Audit,
@@ -41,19 +41,19 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Opens the tables for a command. Its first write is refused until the audit log has a row about it.
+    /// Tables that refuse the first write until the audit log has a row about it.
     pub fn for_command(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
         let audit = Audit::from_env(env, aws)?;
         Self::open(env, audit.guarded(aws), audit)
     }
 
-    /// Opens the tables for another command of the same operator, with the same guard.
+    /// Tables with the same guard, for another command of the same operator.
     pub fn for_next_command(&self, env: &Env) -> Result<Self, ConfigError> {
         let (audit, aws) = self.audit.for_next_command();
         Self::open(env, aws, audit)
     }
 
-    /// Opens the tables without that guard, for the demo of the local stack and tests.
+    /// Tables without the guard, for the demo and tests.
     pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
         Self::open(env, aws.clone(), Audit::from_env(env, aws)?)
     }
@@ -84,13 +84,12 @@ impl Tables {
         self.aws.s3()
     }
 
-    /// The table of draws without the guard, for the lock of freezes: the row of a freeze has the commitment, which needs the
-    /// entries.
+    /// Draws without the guard: a freeze's row has the commitment, which needs the entries.
     pub(crate) fn freeze_locks(&self) -> Result<Draws, ConfigError> {
         Draws::from_env(&self.env, &self.audit.unguarded().dynamodb())
     }
 
-    /// Without the guard: a lock changes nothing but who looks.
+    /// Locks without the guard: they only change who looks.
     pub fn review_locks(&self, env: &Env) -> Result<ReviewLocks, ConfigError> {
         ReviewLocks::from_env(env, &self.audit.unguarded().dynamodb())
     }
@@ -113,7 +112,6 @@ impl Tables {
             .id)
     }
 
-    /// A campaign that must exist.
     pub async fn campaign(&self, slug: &CampaignSlug) -> Result<Campaign, Failure> {
         self.campaigns
             .get(slug)

@@ -1,4 +1,4 @@
-//! Views of records: each record has one JSON document for programs, from which the tables and lines for people are picked.
+//! Views of records: each has one JSON document, from which tables and lines are picked.
 
 use chrono_tz::Tz;
 use common::domain::timestamp::Timestamp;
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::format::{self, local_time, zoned_time};
 
-/// Headings, or names of lines, each with the JSON Pointer of its value.
+/// Heading or name, and a JSON Pointer.
 pub(crate) type Columns = [(&'static str, &'static str)];
 
-/// The document of a stored record: its scope as `campaign` and `environment`, its times as text.
+/// `campaign` and `environment` instead of the scope, and times as text.
 pub(crate) fn of_record(record: &impl Serialize) -> Value {
     let mut view = json!(record);
     if let Some(fields) = view.as_object_mut()
@@ -22,7 +22,7 @@ pub(crate) fn of_record(record: &impl Serialize) -> Value {
     view
 }
 
-/// Writes stored times, which are milliseconds, as text.
+/// Stored times are milliseconds.
 pub(crate) fn write_times_out(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -57,7 +57,7 @@ pub(crate) fn extended(
     view
 }
 
-/// A value as text: a list with commas, a dash for none.
+/// A list has commas; nothing is a dash.
 fn cell(view: &Value, pointer: &str, time: impl Fn(Timestamp) -> String) -> String {
     match view.pointer(pointer) {
         None | Some(Value::Null) => format::NOTHING.to_owned(),
@@ -76,7 +76,7 @@ fn cell(view: &Value, pointer: &str, time: impl Fn(Timestamp) -> String) -> Stri
     }
 }
 
-/// A table with a row for each document. Times are in the zone, which a heading should name.
+/// A row per document; a heading should name `zone`.
 pub(crate) fn table<'a>(
     columns: &[(&str, &str)],
     views: impl IntoIterator<Item = &'a Value>,
@@ -91,7 +91,6 @@ pub(crate) fn table<'a>(
     format::table(&headings, &rows)
 }
 
-/// Names and values of a document.
 pub(crate) fn facts(columns: &Columns, view: &Value, zone: Tz) -> Vec<(&'static str, String)> {
     let fact = |(name, pointer): &(&'static str, &str)| {
         (*name, cell(view, pointer, |at| zoned_time(at, zone)))

@@ -1,5 +1,5 @@
-//! Refuses every request to AWS that changes something until a row of the audit log was written. So a command cannot
-//! forget the row, whichever table or service it writes to.
+//! Refuses changing requests to AWS until a row of the audit log was written, whichever service a
+//! command writes to.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,8 @@ use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use common::aws::Aws;
 
-/// The operations that change nothing, in AWS's JSON protocols. S3 has no names of operations: there, the HTTP method decides.
+/// Reading operations of AWS's JSON protocols. S3 has no names of operations: there, the HTTP
+/// method decides.
 const READS: [&str; 8] = [
     "BatchGetItem",
     "DescribeTable",
@@ -23,7 +24,7 @@ const READS: [&str; 8] = [
     "TransactGetItems",
 ];
 
-/// True if writes pass; its clones share it.
+/// True if writes pass; clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WriteGuard(Arc<AtomicBool>);
 
@@ -40,7 +41,6 @@ struct Guarded {
 }
 
 impl WriteGuard {
-    /// The connection with this guard in front of it.
     pub(crate) fn before(&self, aws: &Aws) -> Aws {
         aws.through(|connector| {
             SharedHttpConnector::new(Guarded {
@@ -50,7 +50,6 @@ impl WriteGuard {
         })
     }
 
-    /// Lets writes through from now on.
     pub(crate) fn open(&self) {
         self.0.store(true, Ordering::Relaxed);
     }

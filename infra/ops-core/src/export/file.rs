@@ -1,5 +1,4 @@
-//! The file of an export, and the manifest beside it that says what it holds. An export that was cut short leaves no file
-//! and starts over.
+//! The file of an export, and its manifest. An interrupted export leaves no file and starts over.
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
@@ -53,7 +52,7 @@ impl ExportFile {
         Ok(())
     }
 
-    /// Gives the file its name, with the manifest beside it, and returns the manifest.
+    /// Writes the manifest beside the file, and returns it.
     pub(super) fn finish(self, export: &Export, now: Timestamp) -> Result<Value, Failure> {
         let document = self.manifest(export, now);
         let failed = |error: io::Error| failure(&self.path, &error);
@@ -64,7 +63,7 @@ impl ExportFile {
         file.sync().map_err(failed)?;
         writeln!(manifest, "{document:#}").map_err(failed)?;
         manifest.sync().map_err(failed)?;
-        // The manifest goes first, so that no file stands without one.
+        // First, so that no file stands without one.
         let renamed = manifest.finish().and_then(|()| {
             file.finish().inspect_err(|_| {
                 let _ = std::fs::remove_file(&named);

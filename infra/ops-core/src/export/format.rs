@@ -1,4 +1,4 @@
-//! CSV for spreadsheets, by RFC 4180, with nothing that a spreadsheet would compute, change or split.
+//! CSV for spreadsheets, by RFC 4180, with nothing that they would compute, change or split.
 
 use std::path::Path;
 
@@ -8,14 +8,13 @@ use serde_json::Value;
 use crate::failure::Failure;
 use crate::format::visible;
 
-/// Begins a formula in Excel or LibreOffice, the last four with full-width forms switched on.
+/// Begin a formula in Excel or LibreOffice; the last four with full-width forms on.
 const FORMULA: [char; 11] = [
     '=', '+', '-', '@', '\t', '\r', '\n', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
 ];
-/// Separates cells in one locale or another, or ends them.
+/// Separate or end cells in some locale.
 const SEPARATORS: [char; 6] = [',', ';', '\t', '"', '\r', '\n'];
 
-/// Refuses a file whose name does not end in `.csv`.
 pub(crate) fn check_name(path: &Path) -> Result<(), Failure> {
     if path.extension().is_some_and(|extension| extension == "csv") {
         return Ok(());
@@ -27,7 +26,7 @@ pub(crate) fn check_name(path: &Path) -> Result<(), Failure> {
     Err(Failure::new("format_unknown", message))
 }
 
-/// The first row. The mark at the front tells Excel that the text is UTF-8.
+/// Its mark tells Excel that the text is UTF-8.
 pub(super) fn heading(columns: &[&str]) -> String {
     format!("\u{feff}{}\r\n", columns.join(","))
 }
@@ -42,7 +41,7 @@ fn cell(value: &Value) -> String {
         Value::String(text) => visible(text),
         other => return other.to_string(),
     };
-    // The apostrophe makes a spreadsheet take the rest as it is.
+    // Makes a spreadsheet take the rest as it is.
     let text = if text.starts_with(FORMULA) || is_changed(&text) {
         format!("'{text}")
     } else {
@@ -55,11 +54,10 @@ fn cell(value: &Value) -> String {
     }
 }
 
-/// True if Excel or LibreOffice would take a text for a number or a date and show another one: `0042`, `1E+5`, `1/2`,
-/// `3-4`, `12:30`, an id in hexadecimal. Whole numbers of up to 15 digits stay as they are, and so do dates such as
-/// `2026-03-01`, which are meant.
+/// True if Excel or LibreOffice would show a text as another number or date: `0042`, `1E+5`, `1/2`,
+/// `3-4`, `12:30`, a hexadecimal id. Whole numbers of up to 15 digits and dates such as
+/// `2026-03-01` stay.
 fn is_changed(text: &str) -> bool {
-    /// Digits that a spreadsheet keeps.
     const KEPT_DIGITS: usize = 15;
     let is_of_number = |c: char| c.is_ascii_digit() || " .,:/-+eE%()".contains(c);
     let has_digits = text.contains(|c: char| c.is_ascii_digit());

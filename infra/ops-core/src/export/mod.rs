@@ -1,6 +1,5 @@
-//! Exports submissions, entrants and winners of a campaign into a CSV file, from the tables and never through the API.
-//!
-//! The whole table is read, in parallel segments; only one page of each is in memory.
+//! Exports a campaign's submissions, entrants and winners into a CSV file, from the tables and
+//! never through the API. Reads the whole table in parallel segments, one page of each in memory.
 
 mod file;
 pub(crate) mod format;
@@ -46,7 +45,7 @@ pub(crate) struct Export {
 pub(crate) enum ExportContent {
     Submissions,
     Entrants,
-    /// Accepted submissions with an instant prize, or the winners of a draw.
+    /// Accepted submissions with an instant prize, or a draw's winners.
     Winners,
 }
 
@@ -84,7 +83,7 @@ impl Export {
     }
 }
 
-/// Writes an export, and returns the manifest.
+/// Returns the manifest.
 pub(crate) async fn write(
     tables: &Tables,
     export: &Export,
@@ -230,13 +229,12 @@ async fn entrant_row(
     let phone = match &latest {
         Some(latest) => phone(tables, export, latest).await?,
         None if from.is_some() || to.is_some() => return Ok(None),
-        // Only submissions have the number.
         None => None,
     };
     Ok(Some(rows::entrant(entrant, latest.as_ref(), phone, *zone)))
 }
 
-/// Without the sign in front, so that spreadsheets and SMS gateways take it; `None` once the person was erased.
+/// The number without its sign, for spreadsheets and SMS gateways; `None` after erasure.
 async fn phone(
     tables: &Tables,
     export: &Export,

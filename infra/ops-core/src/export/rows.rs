@@ -1,4 +1,4 @@
-//! The rows of exports. New columns are added at the end: the programs and spreadsheets of others count them.
+//! Rows of exports. New columns go to the end: others' programs and spreadsheets count them.
 
 use chrono_tz::Tz;
 use common::domain::draw::contact::Contact;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::format::local_time;
 
-/// The columns of submissions. Those that end in `_local` are in the campaign's time zone.
+/// `_local` times are in the campaign's zone.
 pub(super) const SUBMISSION: [&str; 33] = [
     "id",
     "ref",
@@ -47,7 +47,7 @@ pub(super) const SUBMISSION: [&str; 33] = [
     "decision_why",
 ];
 
-/// The columns of entrants. Counts are of the whole campaign; the latest submission is that of the exported time.
+/// Counts span the whole campaign; the latest submission is of the exported time.
 pub(super) const ENTRANT: [&str; 11] = [
     "entrant_id",
     "phone",

@@ -1,4 +1,4 @@
-//! Sums over the cells of a campaign: by day, by hour and by what they count.
+//! Sums of a campaign's cells by day, hour and name.
 
 use std::collections::BTreeMap;
 
@@ -13,28 +13,27 @@ use crate::format::{grouped, local_time, visible};
 
 pub type Sums = BTreeMap<String, Amount>;
 
-/// Amounts of days or hours that follow each other without a gap.
+/// Consecutive days or hours.
 pub type Series = Vec<(String, Amount)>;
 
 /// A plot has no place for more.
 const MAX_DAYS: usize = 366;
 const HOUR_MILLIS: i64 = 60 * 60 * 1_000;
 
-/// Shown for an empty name.
 pub const UNNAMED: &str = "(none)";
 
-/// A count, which can be below 0 for a moment.
+/// Can be briefly below 0.
 pub fn number(number: i64) -> String {
     let sign = if number < 0 { "-" } else { "" };
     format!("{sign}{}", grouped(number.unsigned_abs()))
 }
 
-/// The largest number of a plot; at least 1.
+/// The maximum, at least 1.
 pub fn largest(numbers: impl Iterator<Item = i64>) -> i64 {
     numbers.max().unwrap_or(0).max(1)
 }
 
-/// The length of a number's bar where that of `of` has the given one. Every number above 0 gets a visible bar.
+/// The bar's length where `of` has `length`; any number above 0 is visible.
 pub fn scaled(number: i64, of: i64, length: i64) -> i64 {
     let of = of.max(1);
     let scaled = (number * length + of / 2) / of;
@@ -45,7 +44,7 @@ pub fn scaled(number: i64, of: i64, length: i64) -> i64 {
     }
 }
 
-/// The sums of a metric over all days, by `name` of the cell; without those that are 0.
+/// Nonzero sums over all days, by `name`.
 pub fn sums(cells: &Cells, metric: Metric, name: impl Fn(&Cell) -> String) -> Sums {
     let mut sums = Sums::new();
     for (cell, amount) in cells.iter().filter(|(cell, _)| cell.metric == metric) {
@@ -53,7 +52,7 @@ pub fn sums(cells: &Cells, metric: Metric, name: impl Fn(&Cell) -> String) -> Su
         sum.records += amount.records;
         sum.entries += amount.entries;
     }
-    // A cell stays when everything in it has moved to another.
+    // A cell stays when all of it has moved.
     sums.retain(|_, sum| *sum != Amount::default());
     sums
 }
@@ -66,7 +65,7 @@ pub fn total(sums: &Sums) -> Amount {
 }
 
 pub fn by_dimension(cells: &Cells, metric: Metric) -> Sums {
-    // A region is what a consumer wrote.
+    // Consumers write regions.
     sums(cells, metric, |cell| visible(&cell.dimension))
 }
 
@@ -74,7 +73,7 @@ pub fn by_day(cells: &Cells, metric: Metric) -> Sums {
     sums(cells, metric, |cell| cell.day.clone())
 }
 
-/// Hours of UTC by the clocks of a zone, `2026-11-22 17:00`.
+/// Sums by hour of a zone, such as `2026-11-22 17:00`.
 pub fn by_hour(cells: &Cells, zone: Tz) -> Sums {
     sums(cells, Metric::Outcomes, |cell| {
         start_of(&cell.hour).map_or_else(|| cell.hour.clone(), |at| minute(at, zone))
@@ -103,7 +102,7 @@ fn by_utc_hour(cells: &Cells) -> Sums {
     sums(cells, Metric::Outcomes, |cell| cell.hour.clone())
 }
 
-/// The hours up to that of `end`, by the clocks of a zone.
+/// Ends with the hour of `end`.
 pub fn each_hour(cells: &Cells, zone: Tz, end: Timestamp, hours: i64) -> Series {
     let by_utc_hour = by_utc_hour(cells);
     let last = end.as_millis().div_euclid(HOUR_MILLIS);
@@ -117,7 +116,7 @@ pub fn each_hour(cells: &Cells, zone: Tz, end: Timestamp, hours: i64) -> Series 
     (last - hours + 1..=last).map(amount).collect()
 }
 
-/// Every day from the first to the last, or to `until` if that is later.
+/// First to last day, or to a later `until`.
 pub fn each_day(days: &Sums, until: Option<&str>) -> Series {
     let day = |text: &str| text.parse::<NaiveDate>().ok();
     let first = days.keys().find_map(|text| day(text));
@@ -153,7 +152,7 @@ pub fn unknown_now(cells: &Cells) -> i64 {
         .sum()
 }
 
-/// The share of the decided receipts that a person decided.
+/// The share of decided receipts.
 pub fn by_hand_percent(cells: &Cells) -> Option<i64> {
     let receipts = by_dimension(cells, Metric::Receipts);
     let decided = |by: &str| -> i64 {
@@ -215,11 +214,12 @@ pub struct PrizesLeft<'a> {
     pub batch: &'a Batch,
     pub prize: &'a str,
     pub codes: i64,
-    /// Those that no accepted submission has; some may be held, or used since a revocation. `None` if the batch is not active.
+    /// Codes without an accepted submission; some may be held, or used since a revocation. `None`
+    /// for inactive batches.
     pub at_most: Option<i64>,
 }
 
-/// What is left of the prizes of each batch that has one; `redeemed` is of the whole campaign.
+/// `redeemed` is the whole campaign's.
 pub fn prizes_left<'a>(batches: &'a [Batch], redeemed: &Sums) -> Vec<PrizesLeft<'a>> {
     let left = |batch: &'a Batch| {
         let codes = i64::try_from(batch.count()).unwrap_or(i64::MAX);

@@ -1,4 +1,4 @@
-//! The page for the person: each entry with its day, what was sent and what happened, in Swahili and in English.
+//! The page for the person, in Swahili and English.
 
 use chrono::{DateTime, Datelike};
 use chrono_tz::Tz;
@@ -32,7 +32,7 @@ const MONTHS: [[&str; 2]; 12] = [
     ["Desemba", "December"],
 ];
 
-/// The page as HTML. It refers to the photos beside it.
+/// Refers to the photos beside it.
 pub(super) fn page(phone: &Phone, held: &[PersonRecords], now: Timestamp) -> String {
     let page = html! {
         (DOCTYPE)
@@ -101,7 +101,7 @@ fn entry(held: &PersonRecords, submission: &Submission, receipt: Option<&Receipt
     }
 }
 
-/// The person's input, besides code and consent: the code itself is not kept.
+/// Input besides code and consent: codes are not kept.
 fn sent(submission: &Submission, receipt: Option<&Receipt>) -> Markup {
     html! {
         @match receipt.map(|receipt| &receipt.source) {
@@ -152,7 +152,6 @@ fn both([swahili, english]: [&str; 2]) -> Markup {
     html! { (visible(swahili)) " / " span lang="en" { (visible(english)) } }
 }
 
-/// A day in words with the time of day, in both languages.
 fn day(at: Timestamp, zone: Tz) -> Markup {
     let at = DateTime::from(at).with_timezone(&zone);
     let month = usize::try_from(at.month0())

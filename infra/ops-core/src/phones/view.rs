@@ -1,5 +1,3 @@
-//! The view of a phone in one scope.
-
 use chrono_tz::Tz;
 use common::domain::entrant::MAX_OPEN_RECEIPTS;
 use common::domain::timestamp::Timestamp;

@@ -1,4 +1,4 @@
-//! Sends the requests of the smoke test and describes unexpected replies.
+//! Sends the smoke test's requests and describes unexpected replies.
 
 use std::time::Duration;
 
@@ -13,25 +13,22 @@ use tokio::time::{Instant, sleep};
 use crate::failure::Failure;
 use crate::format::printable;
 
-/// Longer than any reply takes: API Gateway gives up after 30 s.
+/// API Gateway gives up after 30 s.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(35);
-/// More than any reply of the service has.
+/// More than any reply has.
 const MAX_REPLY_BYTES: usize = 4 * 1024 * 1024;
-/// Characters of an unexpected reply that are shown.
 const MAX_SHOWN: usize = 600;
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
-/// Background work is done by then; a storage event can be a minute late.
+/// Enough for background work; a storage event can be a minute late.
 const MAX_WAIT: Duration = Duration::from_secs(120);
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Step {
     /// Such as `reading the campaign`.
     pub what: &'static str,
-    /// Waiting included.
     pub took_ms: u64,
 }
 
-/// Sends requests as a brand's server does.
 pub(super) struct Caller<'a> {
     client: HttpClient,
     pub(super) base_url: &'a str,
@@ -39,7 +36,6 @@ pub(super) struct Caller<'a> {
     pub(super) steps: Vec<Step>,
 }
 
-/// A request to the API, with the key.
 pub(super) struct Ask<'a> {
     pub(super) method: Method,
     pub(super) path: &'a str,
@@ -90,7 +86,7 @@ impl<'a> Caller<'a> {
         })
     }
 
-    /// Sends a request with the key; the reply must have this status.
+    /// The reply must have this status.
     pub(super) async fn ask(
         &mut self,
         what: &'static str,
@@ -155,7 +151,7 @@ impl<'a> Caller<'a> {
         })
     }
 
-    /// Polls until `state` has the value, which background work sets.
+    /// `state` is set by background work.
     pub(super) async fn wait_for(
         &mut self,
         what: &'static str,
@@ -188,14 +184,13 @@ impl Reply {
         )
     }
 
-    /// Checks the field at a JSON Pointer.
     pub(super) fn field(self, pointer: &str, value: impl Into<Value>) -> Result<Self, Failure> {
         let value = value.into();
         let holds = self.json.pointer(pointer) == Some(&value);
         self.check(holds, &format!("`{pointer}` should be {value}"))
     }
 
-    /// Checks that there is such a header, and its value if one is given.
+    /// `None` accepts any value.
     pub(super) fn header(self, name: &str, value: Option<&str>) -> Result<Self, Failure> {
         let found = self.headers.get(name);
         let holds = found.is_some_and(|found| value.is_none_or(|value| found == value));
@@ -206,7 +201,7 @@ impl Reply {
         )
     }
 
-    /// Fails unless `holds`; the error says what was expected and shows the reply.
+    /// The error has `expected` and the reply.
     fn check(self, holds: bool, expected: &str) -> Result<Self, Failure> {
         if holds {
             Ok(self)

@@ -1,7 +1,7 @@
 //! The smoke test of a deployment: calls every endpoint in test mode, as a first customer would.
 //!
-//! It applies its own small campaign and issues a test key for it; at the end it revokes the key and archives the
-//! campaign. Codes and receipts are test ones that stand for outcomes, so no partner or tax authority is asked.
+//! It applies its own campaign and issues a test key; at the end it revokes and archives them. Test
+//! codes and receipts stand for outcomes, so no partner or tax authority is asked.
 
 mod caller;
 
@@ -24,17 +24,14 @@ use crate::{campaigns, keys};
 
 const CAMPAIGN: &str = include_str!("campaign.yaml");
 const LABEL: &str = "smoke test";
-/// Requests per minute, more than the test makes.
+/// More than the test makes.
 const PER_MINUTE: u32 = 600;
-/// Longer than any test takes. Ends the key of a test that was interrupted.
+/// Ends the key of an interrupted test.
 const KEY_TTL: Duration = Duration::from_hours(1);
-/// Only the first bytes of a test photo are looked at: those of a JPEG.
+/// Beginning of a JPEG, since nothing else is read.
 const PHOTO: &[u8] = b"\xff\xd8\xff\xe0 the photo of a smoke test";
 
-/// Runs the smoke test against a deployment.
-///
-/// # Errors
-/// The first check that failed. The key is revoked and the campaign archived in any case.
+/// Fails with the first wrong reply; revokes the key and archives the campaign in any case.
 pub async fn run(tables: &Tables, url: &str, now: Timestamp) -> Result<Vec<Step>, Failure> {
     let base_url = base_url(url)?;
     let file = campaign_file::read_bytes("campaign.yaml", CAMPAIGN.as_bytes());
@@ -96,7 +93,7 @@ fn is_this_machine(url: &str) -> bool {
 
 async fn everything(base_url: &str, key: &str) -> Result<Vec<Step>, Failure> {
     let mut caller = Caller::new(base_url, key)?;
-    // A random number keeps the entries of different runs apart.
+    // Keeps the entries of different runs apart.
     let run = u64::from_le_bytes(random::bytes());
     let phone = format!("+2557{:08}", run % 100_000_000);
     contract(&mut caller).await?;
@@ -106,7 +103,7 @@ async fn everything(base_url: &str, key: &str) -> Result<Vec<Step>, Failure> {
     Ok(caller.steps)
 }
 
-/// What all endpoints have in common: headers, authentication, errors.
+/// Headers, authentication and errors.
 async fn contract(caller: &mut Caller<'_>) -> Result<(), Failure> {
     let path = "/api/v1/campaign";
     caller
@@ -143,13 +140,12 @@ async fn contract(caller: &mut Caller<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Gets a page without the key.
+/// Sends no key.
 async fn get(caller: &mut Caller<'_>, what: &'static str, url: &str) -> Result<Reply, Failure> {
     let headers = HeaderMap::new();
     caller.send(what, Method::GET, url, headers, "").await
 }
 
-/// A submission with the idempotency key of this number.
 fn submission(run: u64, number: u32, body: &Value) -> Ask<'static> {
     Ask {
         idempotency_key: Some(format!("smoke-{run:016x}-{number}")),
@@ -157,7 +153,7 @@ fn submission(run: u64, number: u32, body: &Value) -> Ask<'static> {
     }
 }
 
-/// Codes: pre-check, entry, replay, look-up, settling later.
+/// Pre-check, entry, replay, look-up, settling later.
 async fn codes(caller: &mut Caller<'_>, run: u64, phone: &str) -> Result<(), Failure> {
     let code = format!("TEST-0-VALID.{run:x}");
     let check = json!({ "code": code, "phone": phone });
@@ -278,7 +274,6 @@ async fn enter(
     open.field("/message_key", "receipt_received")
 }
 
-/// Waits until a submission is accepted.
 async fn accepted(
     caller: &mut Caller<'_>,
     what: &'static str,
