@@ -178,7 +178,7 @@ fn windows() -> Markup {
     }
 }
 
-/// No content if there is none.
+/// No content if nothing is left to claim.
 async fn next(console: Console, form: Form) -> Reply<Response> {
     let now = console.now();
     let screen = console.screens().find(form.get("screen"), now)?;
