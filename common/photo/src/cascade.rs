@@ -1,4 +1,4 @@
-//! The order in which the readers try views of a photo, the most promising first.
+//! The order in which readers try views of a photo, most promising first.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -7,40 +7,40 @@ use std::time::Duration;
 use super::luma::Luma;
 use super::readers::{Attempt, Reader};
 
-/// Pixels of a view's longer side, about: photos are shrunk by whole factors.
+/// Approximate pixels of a view's longer side; photos shrink by whole factors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Detail {
-    /// Around 800: codes that fill the photo, and noise that is better averaged away.
+    /// About 800: codes that fill the photo, and noise.
     Coarse,
-    /// Around 1,600: most codes.
+    /// About 1,600: most codes.
     Normal,
-    /// Around 3,200: small codes on large photos.
+    /// About 3,200: small codes on large photos.
     Fine,
-    /// Twice the pixels of [`Detail::Normal`], interpolated: codes with few pixels for each module.
+    /// [`Detail::Normal`] doubled by interpolation: codes with few pixels for each module.
     Doubled,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Filter {
     Plain,
-    /// An unsharp mask, against blur from focus or motion.
+    /// Unsharp mask, against blur.
     Sharpened,
-    /// A wider and stronger unsharp mask.
+    /// Wider and stronger unsharp mask.
     SharpenedMore,
     /// Black and white by local contrast, against shadows and faded ink.
     Thresholded,
-    /// Means of neighbors, against noise.
+    /// Local means, against noise.
     Smoothed,
-    /// Means of neighbors, then the wider mask, against blur in noise.
+    /// Local means, then the wider mask, against blur in noise.
     SmoothedAndSharpened,
-    /// Means of neighbors, then black and white, against noise in faded ink.
+    /// Local means, then black and white, against noise in faded ink.
     SmoothedAndThresholded,
 }
 
 type Pass = (Detail, Filter, Reader);
 
-/// Ordered by how often each pass helps, measured on generated photos. `rqrr` finds little that
-/// `rxing` does not, and hangs on noise.
+/// Ordered by how often each pass helps with generated photos. `rqrr` finds little that `rxing`
+/// does not, and hangs on noise.
 const CASCADE: &[Pass] = &[
     (Detail::Normal, Filter::Plain, Reader::Rxing),
     (Detail::Normal, Filter::SmoothedAndSharpened, Reader::Rxing),
@@ -66,8 +66,8 @@ const CASCADE: &[Pass] = &[
     (Detail::Doubled, Filter::Sharpened, Reader::Rqrr),
 ];
 
-/// Runs the readers until `found` breaks, which gets the texts of every pass. A reader that exceeded
-/// `reader_timeout` once does not run again.
+/// Runs the readers until `found`, which gets the texts of every pass, breaks. A reader that
+/// exceeded `reader_timeout` does not run again.
 pub(super) fn read(
     photo: Luma,
     reader_timeout: Duration,
@@ -99,7 +99,6 @@ impl Detail {
         }
     }
 
-    /// True if this view of a small photo is the same as [`Detail::Normal`].
     fn repeats(self, photo: &Luma) -> bool {
         match self {
             Self::Normal | Self::Doubled => false,
@@ -113,7 +112,7 @@ impl Detail {
             Self::Normal | Self::Doubled => 1_600,
             Self::Fine => 3_200,
         };
-        // Up to a third larger than the target is close enough.
+        // Up to a third larger than the target is fine.
         (photo.longer_side() * 3).div_ceil(side * 4).max(1)
     }
 }
@@ -133,7 +132,7 @@ impl Filter {
         }
     }
 
-    /// Radius in pixels of what decides what is dark: a few modules of a code.
+    /// Radius of the local contrast: a few modules of a code.
     fn surroundings(view: &Luma) -> usize {
         (view.longer_side() / 64).max(4)
     }

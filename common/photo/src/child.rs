@@ -1,5 +1,5 @@
-//! The child process: limits its own resources, takes one photo from standard input and writes what
-//! it finds, or a copy to show. A failure stays inside this process.
+//! The child process: limits its own resources, takes one photo from standard input, and writes
+//! what it finds, or a copy. Failures stay inside this process.
 
 use std::env;
 use std::io::{self, Read, Write};
@@ -15,14 +15,14 @@ use crate::luma::Luma;
 use crate::protocol::{JOB_VARIABLE, Job, Line, MAX_TEXT_CHARS, MAX_TEXTS, SHOW_VARIABLE};
 use crate::{cascade, sanitized_copy};
 
-/// Reads a photo and exits, if a [`PhotoReader`](crate::PhotoReader) started this process;
-/// otherwise returns at once. Call it first in `main`, before any thread starts.
+/// Reads a photo and exits, if a [`PhotoReader`](crate::PhotoReader) started this process. Call it
+/// first in `main`, before any thread starts.
 pub fn serve_if_asked() {
     answer_if_asked(JOB_VARIABLE, serve);
 }
 
-/// Makes a copy to show and exits, if a [`PhotoReader`](crate::PhotoReader) started this process to
-/// do so. Functions do not call it, so they do not contain the encoder.
+/// Copies a photo and exits, if a [`PhotoReader`](crate::PhotoReader) started this process for it.
+/// Functions do not call it and so do not contain the encoder.
 pub fn copy_if_asked() {
     answer_if_asked(SHOW_VARIABLE, |luma, _| {
         let copy = sanitized_copy::encode(&luma)?;
@@ -44,11 +44,11 @@ fn answer_if_asked(variable: &str, answer: fn(Luma, Job) -> io::Result<()>) {
             Ok(luma) => answer(luma, job),
             Err(fault) => tell(&Line::NotDecoded(fault)),
         });
-    // The parent treats a missing last line as a crash, as intended for a failure here.
+    // The parent treats a missing last line as a crash, as intended here.
     process::exit(i32::from(answered.is_err()));
 }
 
-/// The photo on standard input, in a process that is limited from now on.
+/// Limits the process, then reads standard input.
 fn photo(job: Job) -> io::Result<Vec<u8>> {
     limit(job)?;
     let mut photo = Vec::new();
@@ -63,7 +63,7 @@ fn serve(luma: Luma, job: Job) -> io::Result<()> {
             if told.contains(&text) || text.chars().count() > MAX_TEXT_CHARS {
                 continue;
             }
-            // If the parent no longer listens, it kills this process anyway.
+            // A parent that no longer listens kills this process anyway.
             if tell(&Line::Found(text.clone())).is_err() {
                 return ControlFlow::Break(());
             }
@@ -81,13 +81,12 @@ fn serve(luma: Luma, job: Job) -> io::Result<()> {
     tell(&Line::Finished)
 }
 
-/// True if a text has all that a look-up needs.
 fn is_receipt(text: &str) -> bool {
     ReceiptKey::from_payload(text).is_some_and(|key| key.time.is_some())
 }
 
-/// Limits written memory (not address space, of which every thread reserves much) and processor
-/// time, and disables core dumps, which would contain the photo.
+/// Limits written memory (not address space, which threads reserve) and processor time, and
+/// disables core dumps, which would contain the photo.
 fn limit(job: Job) -> io::Result<()> {
     let limits = [
         (Resource::Data, job.memory_bytes),

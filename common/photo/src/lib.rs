@@ -1,7 +1,7 @@
 //! Reads the QR codes in photos of receipts, and copies photos for people to look at.
 //!
-//! Photos come from anyone, and on some the readers hang, panic or ask for all memory. So a child
-//! process of the same program takes each photo, within limits: [`PhotoReader`] starts it, and
+//! Photos come from anyone; on some, readers hang, panic or ask for all memory. So a child process
+//! of the same program takes each photo, within limits: [`PhotoReader`] starts it,
 //! [`serve_if_asked`] or [`copy_if_asked`] is the child. There, [`decode`] limits and decodes the
 //! photo to gray pixels ([`luma`]), and `cascade` shows views of them to two [`readers`].
 
@@ -20,7 +20,6 @@ pub use child::{copy_if_asked, serve_if_asked};
 pub use decode::NotDecoded;
 pub use parent::{Limits, PHOTO_READER, PhotoReader};
 
-/// The reason why a photo gave no text.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
     #[error("the photo cannot be decoded")]

@@ -1,6 +1,6 @@
-//! The gray image that the readers get, and filters that make codes easier to read.
+//! The gray image for the readers, and filters that make codes easier to read.
 
-/// A gray image: `width * height` pixels, row by row, 0 black and 255 white; never empty.
+/// Gray image of `width * height` pixels, row by row, 0 black to 255 white; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Luma {
     width: usize,
@@ -9,7 +9,7 @@ pub struct Luma {
 }
 
 impl Luma {
-    /// `None` unless there are `width * height` pixels and at least one.
+    /// `None` unless the number of pixels is `width * height` and not zero.
     pub fn new(width: usize, height: usize, pixels: Vec<u8>) -> Option<Self> {
         let fits = width > 0 && width.checked_mul(height) == Some(pixels.len()) && height > 0;
         fits.then_some(Self {
@@ -35,7 +35,7 @@ impl Luma {
         &self.pixels
     }
 
-    /// One pixel; white outside the image.
+    /// White outside the image.
     pub fn pixel(&self, x: usize, y: usize) -> u8 {
         if x < self.width {
             self.pixels
@@ -47,8 +47,8 @@ impl Luma {
         }
     }
 
-    /// Makes each pixel the mean of a square of `factor * factor`; leftovers at the right and bottom
-    /// are dropped. Returns the image unchanged if nothing would be left.
+    /// Averages squares of `factor * factor` pixels; leftovers at the right and bottom are dropped.
+    /// Returns the image unchanged if nothing would be left.
     pub fn shrunk(&self, factor: usize) -> Self {
         let (width, height) = (self.width / factor.max(1), self.height / factor.max(1));
         if factor <= 1 || width == 0 || height == 0 {
@@ -73,7 +73,6 @@ impl Luma {
         }
     }
 
-    /// Doubles both sides, with means between neighbors.
     pub fn doubled(&self) -> Self {
         let wide: Vec<Vec<u8>> = self
             .pixels
@@ -92,8 +91,8 @@ impl Luma {
         }
     }
 
-    /// Moves each pixel away from the mean of its square of `2 * radius + 1` by `strength` times the
-    /// difference: an unsharp mask.
+    /// Unsharp mask: moves each pixel away from the mean of its square of `2 * radius + 1` by
+    /// `strength` times the difference.
     pub fn sharpened(&self, radius: usize, strength: i32) -> Self {
         let means = self.means(radius);
         let sharpen = |(&pixel, &mean): (&u8, &u8)| {
@@ -104,8 +103,8 @@ impl Luma {
         self.with_pixels(self.pixels.iter().zip(&means).map(sharpen).collect())
     }
 
-    /// Makes pixels black that are darker than their local mean by more than `margin`, and all
-    /// others white; removes shadows and glare.
+    /// Makes pixels black that are darker than their local mean by more than `margin`, others
+    /// white; removes shadows and glare.
     pub fn thresholded(&self, radius: usize, margin: u8) -> Self {
         let means = self.means(radius);
         let decide = |(&pixel, &mean): (&u8, &u8)| {
@@ -118,7 +117,7 @@ impl Luma {
         self.with_pixels(self.pixels.iter().zip(&means).map(decide).collect())
     }
 
-    /// Replaces each pixel by its local mean; removes speckles and JPEG blocks.
+    /// Local means; removes speckles and JPEG blocks.
     pub fn smoothed(&self, radius: usize) -> Self {
         self.with_pixels(self.means(radius))
     }
@@ -137,8 +136,8 @@ impl Luma {
             .unwrap_or(&[])
     }
 
-    /// The mean of the part of each pixel's square that is inside the image. The time does not
-    /// depend on the radius: column sums move down, and their sum moves right.
+    /// Mean of each pixel's square within the image. The time does not depend on the radius: column
+    /// sums move down, their sum moves right.
     fn means(&self, radius: usize) -> Vec<u8> {
         let mut means = Vec::with_capacity(self.pixels.len());
         let mut columns = vec![0_u32; self.width];

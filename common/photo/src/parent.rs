@@ -1,4 +1,4 @@
-//! The parent process: starts a child for each photo, reads the child's output, and always ends the child.
+//! The parent process: starts a child for each photo, reads its output, and always ends it.
 
 use std::ffi::OsString;
 use std::future::pending;
@@ -20,25 +20,24 @@ use crate::decode::NotDecoded;
 use crate::protocol::{JOB_VARIABLE, Job, Line, MAX_TEXT_CHARS, MAX_TEXTS, SHOW_VARIABLE};
 use crate::sanitized_copy::MAX_SHOWN_BYTES;
 
-/// The environment variable with the path of the photo reader program; without it, this program
-/// reads photos itself.
+/// Environment variable with the path of the photo reader program; by default, this program reads
+/// photos itself.
 pub const PHOTO_READER: &str = "PHOTO_READER";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Time limit of a child. Texts found before it count.
     pub deadline: Duration,
-    /// Time limit of one reader for one view.
+    /// Time limit of a reader for one view.
     pub reader_timeout: Duration,
-    /// That a child may write to.
     pub memory_bytes: u64,
     /// Further photos wait.
     pub at_once: usize,
 }
 
 impl Default for Limits {
-    /// Generous for one full processor: the whole cascade takes about a second if no reader hangs,
-    /// and 40 million pixels take 280 MB in the common formats.
+    /// Generous for one full processor: the whole cascade takes about a second, and 40 million
+    /// pixels take 280 MB in the common formats.
     fn default() -> Self {
         Self {
             deadline: Duration::from_secs(12),
@@ -49,7 +48,8 @@ impl Default for Limits {
     }
 }
 
-/// Output of a child: ten texts of 400 characters, each at most six bytes when escaped, and some overhead.
+/// Output of a child: ten texts of 400 characters, at most six bytes each when escaped, and
+/// overhead.
 const MAX_OUTPUT_BYTES: u64 = 10 * 400 * 6 + 4_096;
 
 #[derive(Debug)]
@@ -61,9 +61,9 @@ pub struct PhotoReader {
 }
 
 impl PhotoReader {
-    /// Starts children of the program that the environment names, or of this one: its `main` has
-    /// to begin with [`serve_if_asked`](crate::serve_if_asked), and with
-    /// [`copy_if_asked`](crate::copy_if_asked) if it copies photos.
+    /// Starts children of the program in the environment, or of this one, whose `main` has to begin
+    /// with [`serve_if_asked`](crate::serve_if_asked), and with
+    /// [`copy_if_asked`](crate::copy_if_asked) for copies.
     pub fn from_env(env: &Env) -> Result<Self, ConfigError> {
         let limits = Limits::default();
         match env.optional(PHOTO_READER) {
@@ -75,8 +75,6 @@ impl PhotoReader {
         }
     }
 
-    /// # Errors
-    /// If the path of this program is unknown.
     pub fn this_program(limits: Limits) -> io::Result<Self> {
         Ok(Self::program(std::env::current_exe()?, &[], limits))
     }
@@ -90,9 +88,9 @@ impl PhotoReader {
         }
     }
 
-    /// Reads the distinct texts of a photo's QR codes in the order found, at most 10 of at most 400
-    /// characters; never none. The child stops after the pass that found a receipt, when it has
-    /// tried everything, or at the deadline.
+    /// Reads the distinct texts of a photo's QR codes in the order found: 1 to 10, of at most 400
+    /// characters. The child stops after the pass that found a receipt, after the last one, or at
+    /// the deadline.
     pub async fn read(&self, photo: &[u8]) -> Result<Vec<String>, Unreadable> {
         let mut received = ChildOutput::default();
         let in_time = self
@@ -103,8 +101,8 @@ impl PhotoReader {
         received.outcome(in_time.is_some())
     }
 
-    /// Makes a copy that is safe to show: a PNG file of the photo's gray pixels alone, upright,
-    /// shrunk to what a screen needs.
+    /// Makes a copy that is safe to show: a PNG file of the gray pixels alone, upright, of a
+    /// screen's size.
     pub async fn copy(&self, photo: &[u8]) -> Result<Vec<u8>, Unreadable> {
         let copied = self.ask(SHOW_VARIABLE, photo, read_copy).await?;
         copied.unwrap_or(Err(Unreadable::TooSlow))
@@ -120,7 +118,7 @@ impl PhotoReader {
         if u64::try_from(photo.len()).is_ok_and(|bytes| bytes > MAX_BYTES) {
             return Err(NotDecoded::TooManyBytes.into());
         }
-        // The semaphore is never closed, and an error would only let one more child run.
+        // The semaphore is never closed; an error would only let one more child run.
         let _turn = self.turns.acquire().await;
         let mut child = ChildGuard(self.command(variable)?.spawn()?);
         let (input, output) = child.pipes()?;
@@ -132,7 +130,7 @@ impl PhotoReader {
     fn command(&self, variable: &str) -> io::Result<Command> {
         let job = Job {
             memory_bytes: self.limits.memory_bytes,
-            // Reader threads that were given up on keep using processor time too.
+            // Abandoned reader threads keep using processor time.
             cpu_seconds: self.limits.deadline.as_secs().saturating_mul(2).max(1),
             reader_timeout: self.limits.reader_timeout,
         };
@@ -163,9 +161,9 @@ impl ChildGuard {
 }
 
 impl Drop for ChildGuard {
-    /// Blocks the thread for a few milliseconds, until the child's memory is free.
+    /// Blocks for a few milliseconds, until the child's memory is free.
     fn drop(&mut self) {
-        // If the child cannot be killed, waiting could block until it ends.
+        // If killing fails, waiting could block until the child ends.
         if self.0.kill().is_ok() {
             drop(self.0.wait());
         }
@@ -179,7 +177,7 @@ struct ChildOutput {
 }
 
 impl ChildOutput {
-    /// Adds a line; returns false if it is the last.
+    /// False for the last line.
     fn push(&mut self, line: &str) -> bool {
         match serde_json::from_str(line) {
             Ok(Line::Found(text)) if text.chars().count() <= MAX_TEXT_CHARS => {
@@ -196,7 +194,7 @@ impl ChildOutput {
         }
     }
 
-    /// Texts count even if the child crashed or timed out.
+    /// Texts count even after a crash or timeout.
     fn outcome(self, in_time: bool) -> Result<Vec<String>, Unreadable> {
         if !self.texts.is_empty() {
             return Ok(self.texts);
@@ -210,11 +208,10 @@ impl ChildOutput {
     }
 }
 
-/// Writes the photo to the child while its output is read.
 async fn exchange<T>(input: pipe::Sender, photo: &[u8], read: impl Future<Output = T>) -> T {
     let write = async move {
         let mut input = input;
-        // A child that does not read the whole photo says why in its output, or has crashed.
+        // A child that does not read the whole photo says why, or has crashed.
         drop(input.write_all(photo).await);
         drop(input);
         pending::<T>().await
@@ -234,7 +231,6 @@ async fn read_lines(output: pipe::Receiver, received: &mut ChildOutput) {
     }
 }
 
-/// Reads a line with the copy's size, and its bytes.
 async fn read_copy(output: pipe::Receiver) -> Result<Vec<u8>, Unreadable> {
     let mut output = BufReader::new(output.take(MAX_SHOWN_BYTES));
     let mut line = String::new();
@@ -247,7 +243,7 @@ async fn read_copy(output: pipe::Receiver) -> Result<Vec<u8>, Unreadable> {
     let mut copy = Vec::new();
     output.read_to_end(&mut copy).await?;
     let is_whole = u64::try_from(copy.len()).is_ok_and(|read| read == bytes);
-    // Whatever else the child may have written is not shown.
+    // Nothing else that the child may have written is shown.
     let is_copy = PhotoType::from_magic_bytes(&copy) == Some(PhotoType::Png);
     if is_whole && is_copy {
         Ok(copy)

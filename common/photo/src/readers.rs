@@ -1,5 +1,5 @@
-//! The two QR readers. On some images they hang or panic, so each attempt runs on its own thread with
-//! a timeout, in a process that can be killed.
+//! The two QR readers. They can hang or panic, so each attempt runs on its own thread with a
+//! timeout, in a process that can be killed.
 
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -18,24 +18,24 @@ use super::luma::Luma;
 pub enum Reader {
     /// Reads flat codes in even light.
     Rqrr,
-    /// Finds and straightens codes that `rqrr` misses. Only its detectors are used: its text decoding
-    /// needs character tables that are not compiled in.
+    /// Finds and straightens codes that `rqrr` misses. Only its detectors are used: its text
+    /// decoding needs character tables that are not compiled in.
     Rxing,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Attempt {
-    /// The texts found, possibly none.
+    /// Possibly none.
     Read(Vec<String>),
-    /// The reader panicked or timed out, and must not run again.
+    /// Panicked or timed out; must not run again.
     TimedOut,
 }
 
-/// Groups of three finder patterns: a photo of ten codes has some dozens, checkered cloth thousands.
+/// Groups of three finder patterns: ten codes have some dozens, checkered cloth thousands.
 const MAX_PATTERN_GROUPS: usize = 300;
 
 impl Reader {
-    /// After a timeout, the reader's thread runs on until the process ends.
+    /// The thread runs on after a timeout, until the process ends.
     pub fn read_with_timeout<V>(self, photo: &Arc<Luma>, view: V, timeout: Duration) -> Attempt
     where
         V: FnOnce(&Luma) -> Luma + Send + 'static,
@@ -93,7 +93,7 @@ fn rxing(image: &Luma) -> Vec<String> {
     texts
 }
 
-/// The detector that traces the edges of the patterns.
+/// Traces the edges of the patterns.
 fn by_concentric_patterns(bits: &BitMatrix) -> Vec<String> {
     let try_harder = true;
     let no_least_module_size = 0;
@@ -119,7 +119,7 @@ fn by_concentric_patterns(bits: &BitMatrix) -> Vec<String> {
     texts
 }
 
-/// The older detector, which finds some codes that the other one misses.
+/// Older, and finds some codes that the other one misses.
 fn by_finder_patterns(bits: &BitMatrix) -> Vec<String> {
     let hints = DecodeHints {
         TryHarder: Some(true),
@@ -134,7 +134,7 @@ fn by_finder_patterns(bits: &BitMatrix) -> Vec<String> {
         .collect()
 }
 
-/// Decodes a code that `rxing` straightened by `rqrr`'s decoder, which returns bytes.
+/// Decodes a code straightened by `rxing` with `rqrr`, which returns bytes.
 fn text_of_modules(modules: &BitMatrix) -> Option<String> {
     if modules.width() != modules.height() {
         return None;

@@ -1,5 +1,5 @@
-//! The copy of a photo that reviewers see: its gray pixels, upright, as a new PNG file, with nothing
-//! else of the original: no location, no device, no hidden data.
+//! The copy that reviewers see: gray pixels, upright, in a new PNG file without location, device or
+//! hidden data.
 
 use std::io::{self, Write};
 
@@ -7,10 +7,10 @@ use png::{BitDepth, ColorType, Compression, Encoder};
 
 use super::luma::Luma;
 
-/// About the pixels of the longer side: small print can be read.
+/// Approximate pixels of the longer side: small print is readable.
 const SIDE: usize = 2_500;
 
-/// More than the pixels of a copy take, since a PNG file holds noise almost as it is.
+/// More than a copy's pixels: PNG hardly compresses noise.
 pub(super) const MAX_SHOWN_BYTES: u64 = 16 * 1024 * 1024;
 
 pub(super) fn encode(photo: &Luma) -> io::Result<Vec<u8>> {

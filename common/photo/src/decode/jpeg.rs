@@ -8,10 +8,10 @@ use zune_jpeg::JpegDecoder;
 use super::{NotDecoded, Samples, Size};
 use crate::luma::Luma;
 
-/// Scans of a progressive photo: cameras make about ten, and each costs a pass over all pixels.
+/// Scans of a progressive photo: cameras make about ten, each a pass over all pixels.
 const MAX_SCANS: usize = 40;
 
-/// Width and height from the first frame header, even if the file is damaged after it.
+/// Width and height from the first frame header, even of a damaged file.
 pub(super) fn size(photo: &[u8]) -> Option<(u32, u32)> {
     let mut rest = photo.get(2..)?;
     loop {
@@ -23,9 +23,9 @@ pub(super) fn size(photo: &[u8]) -> Option<(u32, u32)> {
             // A fill byte before a marker, and markers without a length.
             0xff => rest = rest.get(1..)?,
             0x01 | 0xd0..=0xd7 => rest = after,
-            // The end of the image, or pixel data: the frame header comes before either.
+            // End of image, or pixel data: the frame header precedes both.
             0xd9 | 0xda => return None,
-            // Any frame header; the excluded markers in this range are tables.
+            // Frame headers; the excluded markers are tables.
             0xc0..=0xcf if !matches!(marker, 0xc4 | 0xc8 | 0xcc) => {
                 let [_, _, _precision, y1, y0, x1, x0, ..] = after else {
                     return None;
@@ -44,7 +44,7 @@ pub(super) fn size(photo: &[u8]) -> Option<(u32, u32)> {
 }
 
 pub(super) fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
-    // The maximum of the format, so that our own limit applies and the refusal names the size.
+    // The format's maximum, so that our own limit applies and names the size.
     let longest = usize::from(u16::MAX);
     let options = DecoderOptions::new_safe()
         .set_max_width(longest)
@@ -63,7 +63,7 @@ pub(super) fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
         Some(ColorSpace::YCbCr | ColorSpace::Luma)
     );
     if !is_gray {
-        // CMYK or plain RGB: rare, and the decoder offers them only as colors.
+        // CMYK or plain RGB: rare, and decoded only as colors.
         decoder.set_options(options.jpeg_set_out_colorspace(ColorSpace::RGB));
     }
     let mut gray = decoder.decode().map_err(NotDecoded::damaged)?;

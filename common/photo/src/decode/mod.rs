@@ -1,5 +1,5 @@
-//! Decodes a photo's bytes to gray pixels. The first bytes tell the format; sizes are read from
-//! headers and limited before any pixel is decoded.
+//! Decodes a photo to gray pixels. The first bytes tell the format; sizes are limited before any
+//! pixel is decoded.
 
 mod jpeg;
 mod png;
@@ -14,12 +14,10 @@ use image::{DynamicImage, GrayImage};
 
 use crate::luma::Luma;
 
-/// Phones take 12 million, some 40 million. That many decode well within the child's memory.
+/// Phones take 12 million, some 40 million, which fit into the child's memory.
 pub const MAX_PIXELS: u64 = 40_000_000;
-/// Anything longer is not a photo.
 pub const MAX_SIDE: u32 = 16_384;
 
-/// Enough for a decoder's message.
 const MAX_CAUSE_CHARS: usize = 200;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
@@ -39,7 +37,7 @@ pub enum NotDecoded {
     Animated,
 }
 
-/// A decoder's message about a file: terms and numbers of the format, no pixels.
+/// A decoder's message: terms and numbers of the format, no pixels.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
 #[error("{0}")]
 pub struct DecoderError(String);
@@ -55,7 +53,7 @@ impl NotDecoded {
         Self::damaged("its pixels do not fit into memory")
     }
 
-    /// True if the file is no image at all. A person may recognize something in any other file.
+    /// True if the file is no image at all; a person may recognize something in any other.
     pub fn is_no_picture(&self) -> bool {
         PhotoFault::from(self) == PhotoFault::NotDecoded
     }
@@ -72,11 +70,8 @@ impl From<&NotDecoded> for PhotoFault {
     }
 }
 
-/// Decodes a photo to gray pixels, upright, with transparent parts as white paper. A JPEG that ends
-/// early gives the part that is there, and gray for the rest.
-///
-/// # Errors
-/// [`NotDecoded`]; retrying never helps.
+/// Decodes a photo to gray pixels, upright, with transparent parts as white paper. A truncated JPEG
+/// gives the part that is there, and gray for the rest. Retrying never helps.
 pub fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
     if u64::try_from(photo.len()).is_ok_and(|bytes| bytes > MAX_BYTES) {
         return Err(NotDecoded::TooManyBytes);
@@ -93,7 +88,6 @@ pub fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
     }
 }
 
-/// True if a header gives the image size, even if the rest of the file is damaged.
 fn has_size(photo_type: PhotoType, photo: &[u8]) -> bool {
     let size = match photo_type {
         PhotoType::Jpeg => jpeg::size(photo),
@@ -103,7 +97,6 @@ fn has_size(photo_type: PhotoType, photo: &[u8]) -> bool {
     size.is_some_and(|(width, height)| width > 0 && height > 0)
 }
 
-/// Within the limits.
 #[derive(Clone, Copy)]
 struct Size {
     width: u32,
@@ -128,7 +121,7 @@ impl Size {
         usize::try_from(self.width * self.height).unwrap_or(usize::MAX)
     }
 
-    /// The picture, turned upright as its EXIF data says, if they are readable.
+    /// Turns the picture upright by its EXIF data, if readable.
     fn luma(self, gray: Vec<u8>, exif: Option<&[u8]>) -> Result<Luma, NotDecoded> {
         let exif = exif.map(|exif| exif.strip_prefix(b"Exif\0\0").unwrap_or(exif));
         let orientation = exif.and_then(Orientation::from_exif_chunk);
@@ -146,7 +139,6 @@ impl Size {
     }
 }
 
-/// Layout of one pixel's samples.
 #[derive(Clone, Copy)]
 enum Samples {
     Gray,
@@ -156,7 +148,7 @@ enum Samples {
 }
 
 impl Samples {
-    /// Appends the gray value of each pixel; transparent ones are blended with white.
+    /// Appends gray values; transparency is blended with white.
     fn push_gray(self, samples: &[u8], gray: &mut Vec<u8>) {
         match self {
             Self::Gray => gray.extend_from_slice(samples),

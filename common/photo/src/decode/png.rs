@@ -1,4 +1,4 @@
-//! PNG images: screenshots, and photos that a messenger converted.
+//! PNG images: screenshots, and photos converted by a messenger.
 
 use std::io::Cursor;
 
@@ -7,11 +7,10 @@ use png::{BitDepth, ColorType, Decoder, Limits, Transformations};
 use super::{NotDecoded, Samples, Size};
 use crate::luma::Luma;
 
-/// Memory of the decoder for rows and ancillary chunks: a row of 16,384 pixels of 8 bytes is
-/// 128 KiB, an EXIF block 64 KiB.
+/// Decoder's memory for rows and ancillary chunks: a row of 16,384 pixels of 8 bytes is 128 KiB, an
+/// EXIF block 64 KiB.
 const DECODER_BYTES: usize = 8 * 1024 * 1024;
 
-/// Width and height from the first chunk.
 pub(super) fn size(photo: &[u8]) -> Option<(u32, u32)> {
     let header = photo.get(12..24)?.strip_prefix(b"IHDR")?;
     let (width, height) = header.split_first_chunk()?;
@@ -43,7 +42,7 @@ pub(super) fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
     };
     let mut gray = Vec::with_capacity(size.pixels());
     if reader.info().interlaced {
-        // Its rows come in seven passes, and are only in order at the end.
+        // Rows come in seven passes and are in order only at the end.
         let bytes = reader.output_buffer_size();
         let mut pixels = vec![0; bytes.ok_or_else(NotDecoded::too_large_for_memory)?];
         reader

@@ -1,5 +1,5 @@
-//! WebP images. The library allocates by sizes from the file before it checks them, so every size
-//! is read and limited here first.
+//! WebP images. The library allocates by sizes from the file before checking them, so every size is
+//! limited here first.
 
 use std::io::Cursor;
 
@@ -11,12 +11,10 @@ use crate::luma::Luma;
 /// `RIFF`, the file's length and `WEBP`.
 const FILE_HEADER_BYTES: usize = 12;
 
-/// The animation bit in the flags of a canvas.
 const ANIMATION_FLAG: u8 = 0x02;
 
 const METADATA_BYTES: usize = 256 * 1024;
 
-/// Width and height from the first chunk with a size.
 pub(super) fn size(photo: &[u8]) -> Option<(u32, u32)> {
     Chunks(photo.get(FILE_HEADER_BYTES..)?).find_map(|chunk| chunk.size())
 }
@@ -49,7 +47,7 @@ pub(super) fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
     size.luma(gray, exif.as_deref())
 }
 
-/// The chunks of a RIFF file, up to the first broken one.
+/// Chunks of a RIFF file, up to the first broken one.
 struct Chunks<'a>(&'a [u8]);
 
 struct Chunk<'a> {
@@ -65,7 +63,7 @@ impl<'a> Iterator for Chunks<'a> {
         let (length, rest) = rest.split_at_checked(4)?;
         let length = usize::try_from(u32::from_le_bytes(length.try_into().ok()?)).ok()?;
         let content = rest.get(..length).unwrap_or(rest);
-        // A chunk of odd length is padded by one byte.
+        // Chunks of odd length are padded.
         self.0 = rest
             .get(length.checked_add(length % 2)?..)
             .unwrap_or_default();
@@ -90,7 +88,7 @@ impl Chunk<'_> {
         }
     }
 
-    /// The size in a chunk that has one; `None` if it is cut off.
+    /// `None` in other chunks, and if it is cut off.
     fn size(&self) -> Option<(u32, u32)> {
         match self.name {
             b"VP8X" => self
@@ -107,7 +105,7 @@ impl Chunk<'_> {
         }
     }
 
-    /// Four bytes from `start` as a little-endian number.
+    /// Four bytes, little-endian.
     fn number(&self, start: usize) -> Option<u32> {
         let bytes = self.content.get(start..start + 4)?;
         Some(u32::from_le_bytes(bytes.try_into().ok()?))
