@@ -9,30 +9,27 @@ use super::timestamp::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodeStatus {
     NotNeeded,
-    /// Free as far as we know.
     Free,
-    /// By an earlier submission that was not rejected.
+    /// Its submission was not rejected.
     OwnedBySamePhone(SubmissionId),
-    /// By another phone's submission.
+    /// The submission is another phone's.
     Redeemed(SubmissionId),
-    /// By another phone's submission that is not settled.
+    /// The other phone's submission is not settled.
     HeldByOther(SubmissionId),
     /// Not genuine, or withdrawn.
     Invalid,
-    /// By a sentinel.
+    /// A sentinel asks for it.
     Forced(MessageKey),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Answer with this submission.
     Replay(SubmissionId),
     Admit,
-    /// Record it as rejected.
     Reject(MessageKey),
 }
 
-/// Decides by the known facts. An unknown fact counts as harmless; the conditions of the write check it.
+/// An unknown fact counts as harmless; the conditions of the write check it.
 pub fn decide(
     campaign: &Campaign,
     entrant: &Entrant,

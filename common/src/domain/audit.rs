@@ -1,13 +1,13 @@
-//! The audit log: what operators changed and looked at. Each row has the hash of the row before it, so that a row cannot
-//! be changed, removed or moved without the rest of the log showing it.
+//! The audit log: what operators changed and looked at. Each row has the hash of the row before it,
+//! so that no change, removal or move goes unnoticed.
 //!
 //! A row's hash is the SHA-256, in lower-case hexadecimal, of its canonical form: a JSON array in UTF-8 without white
 //! space, in which only `"`, `\` and control characters are escaped:
 //!
 //! `[1,sequence,"time","who","by","action","campaign","environment","subject","why","details","hash of the row before"]`
 //!
-//! 1 is the version of this form. The time is RFC 3339 in UTC with milliseconds, the details are a string of JSON as it is
-//! stored, and absent values are `null`. The first row follows 64 zeros. In Python:
+//! 1 is the version of this form. The time is RFC 3339 in UTC with milliseconds, the details are
+//! JSON text as stored, absent values are `null`. The first row follows 64 zeros. In Python:
 //! `sha256(json.dumps(array, separators=(",", ":"), ensure_ascii=False).encode()).hexdigest()`.
 
 mod check;
@@ -26,7 +26,6 @@ const FORM: u8 = 1;
 pub struct AuditEntry {
     /// ARN of the AWS identity.
     pub who: String,
-    /// Name that the operator gave.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     pub action: String,
@@ -39,10 +38,9 @@ pub struct AuditEntry {
     /// Id or pseudonym of the affected record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    /// The operator's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// A JSON object. Kept as text, because the hash covers every character of it.
+    /// A JSON object, kept as text because the hash covers every character.
     pub details: String,
 }
 
@@ -58,7 +56,6 @@ pub struct AuditRow {
     pub hash: String,
 }
 
-/// End of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditHead {
     pub last_day: String,
@@ -67,13 +64,13 @@ pub struct AuditHead {
 }
 
 impl AuditRow {
-    /// The first row, when there is none.
+    /// Starts the log if there is no row.
     pub fn after(head: Option<&AuditHead>, entry: AuditEntry, now: Timestamp) -> Self {
         let sequence = head.map_or(0, |head| head.last_sequence).saturating_add(1);
         Self::numbered(sequence, head, entry, now)
     }
 
-    /// Under a later number, because items without `ops` have those between.
+    /// Items written without `ops` have the numbers between.
     pub fn numbered(
         sequence: u64,
         head: Option<&AuditHead>,
@@ -131,23 +128,21 @@ impl AuditRow {
             details,
             previous,
         );
-        // Numbers and texts can always be written as JSON.
+        // Numbers and texts always serialize.
         hex::encode(Sha256::digest(
             serde_json::to_string(&form).unwrap_or_default(),
         ))
     }
 }
 
-/// Its value in the first row.
 fn before_the_first() -> String {
     "0".repeat(64)
 }
 
-/// As found in the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredAuditRow {
     pub day: String,
-    /// 0 if the key has no number that a row can have.
+    /// 0 if the key has no valid number.
     pub sequence: u64,
     /// `None` if it lacks an attribute, has one of another type, or is of another version.
     pub row: Option<AuditRow>,

@@ -1,4 +1,4 @@
-//! A campaign's configuration, and its rules that depend only on the time.
+//! A campaign's configuration, and the rules that depend only on the time.
 
 use std::time::Duration;
 
@@ -14,23 +14,18 @@ use super::timestamp::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Campaign {
     pub slug: CampaignSlug,
-    /// For people.
     pub name: String,
     pub brand: String,
     pub timezone: Tz,
-    /// No entries while it is on.
     pub paused: bool,
     pub window: Window,
-    /// Who checks its codes, if any.
     pub code: CodePolicy,
     pub limits: PhoneLimits,
-    /// Unless a receipt or a partner sets another number.
+    /// Default if neither receipt nor partner sets a number.
     pub entries_per_submission: u32,
-    /// Throttles a phone that guesses codes.
     pub wrong_codes: WrongCodeLimit,
     pub messages: MessageOverrides,
     pub receipt: Option<ReceiptRules>,
-    /// Set if a partner checks the codes.
     #[serde(default)]
     pub partner: Option<PartnerRules>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,22 +33,19 @@ pub struct Campaign {
     /// `None` keeps personal data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retention: Option<Retention>,
-    /// Operators' lists leave it out, and it takes no entries. It can be unarchived.
+    /// Operators' lists leave it out, and it takes no entries. Reversible.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub archived: bool,
 }
 
-/// Consumers agree to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConsentText {
-    /// A changed text has another version.
     pub version: String,
     pub en: String,
     pub sw: String,
 }
 
-/// Days after the campaign's end. `None` keeps phones, and photos for the deployment's
-/// `PhotoRetentionDays`.
+/// Days after the campaign's end. `None` keeps phones, and photos for `PhotoRetentionDays`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retention {
     pub phones_days: Option<u32>,
@@ -61,22 +53,21 @@ pub struct Retention {
 }
 
 text_enum! {
-    /// The kinds of personal data that are deleted some time after a campaign's end.
+    /// Personal data that is deleted some time after a campaign's end.
     pub enum PersonalData {
         /// Phone numbers, with regions, claims and the words of operators and partners.
         Phones = "phones",
         Photos = "photos",
-        /// Limits that erased persons have used, under the digest of their phone.
+        /// Used limits of erased persons, by the digest of their phone.
         Limits = "limits",
     }
 }
 
 impl PersonalData {
-    /// The kinds whose retention a campaign can set.
     pub const SETTABLE: [Self; 2] = [Self::Phones, Self::Photos];
 }
 
-/// Includes its start, excludes its end; `None` is no bound.
+/// Start is included, end is not; `None` is no bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
     pub start: Option<Timestamp>,
@@ -87,9 +78,7 @@ pub struct Window {
 #[serde(rename_all = "snake_case")]
 pub enum CodePolicy {
     Service,
-    /// An external partner: see [`Campaign::partner`].
     Partner,
-    /// There are no codes.
     None,
 }
 
@@ -105,9 +94,7 @@ pub struct PhoneLimits {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrongCodeLimit {
-    /// After so many, the phone is throttled.
     pub count: u32,
-    /// The time in which they count.
     pub minutes: u32,
 }
 
@@ -137,7 +124,7 @@ pub enum CampaignStatus {
 }
 
 impl Campaign {
-    /// An archived campaign has ended; the pause switch takes precedence over the window.
+    /// The pause switch takes precedence over the window.
     pub fn status(&self, now: Timestamp) -> CampaignStatus {
         if self.archived {
             CampaignStatus::Ended
@@ -163,7 +150,7 @@ impl Campaign {
         self.receipt.as_ref().is_some_and(|rules| rules.required)
     }
 
-    /// Days after the end; until then, an end can still be put off.
+    /// Days after the end, which can be put off until then.
     pub const LIMITS_DAYS: u32 = 30;
 
     /// `None` if the campaign has no end, or sets no retention for this data.
@@ -177,7 +164,7 @@ impl Campaign {
         Some(self.window.end?.after(DAY * days?))
     }
 
-    /// Data whose retention is over with `after` and was not before. Its deletion cannot be undone.
+    /// Data whose retention ends with `after` but had not before. Its deletion cannot be undone.
     pub fn newly_due(&self, after: &Self, now: Timestamp) -> Vec<PersonalData> {
         let is_due =
             |campaign: &Self, data| campaign.keeps_until(data).is_some_and(|until| until <= now);

@@ -1,7 +1,7 @@
 //! The keyed permutation between serial numbers and codes: FF1 (NIST SP 800-38G) over the 31 code symbols.
 //!
-//! A library does the rounds. The arithmetic on halves of a code is our own, in 64 and 128 bits: minting makes codes by
-//! the million, and general arithmetic takes many times as long.
+//! A library does the rounds. Halves of a code are computed here in 64 and 128 bits: minting makes
+//! millions of codes, and general arithmetic is many times slower.
 
 use aes::Aes256;
 use fpe::ff1::{FF1, NumeralString, Operations};
@@ -16,7 +16,6 @@ pub const CODE_SYMBOLS: std::ops::RangeInclusive<u8> = 8..=24;
 /// Symbols between the dashes of a printed code.
 const GROUP: usize = 4;
 
-/// A key in a scope's code book.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretKey([u8; 32]);
 
@@ -39,7 +38,6 @@ pub struct CodeCipher {
 }
 
 impl CodeCipher {
-    /// `None` if that length is not allowed.
     pub fn new(key: &SecretKey, symbols: u8) -> Option<Self> {
         if !CODE_SYMBOLS.contains(&symbols) {
             return None;
@@ -53,7 +51,6 @@ impl CodeCipher {
         })
     }
 
-    /// The normal spelling.
     pub fn encipher(&self, serial: u64) -> Option<String> {
         let right_size = power(self.right);
         let serial = u128::from(serial);
@@ -109,12 +106,12 @@ pub fn printed(normal: &str) -> String {
     text
 }
 
-/// 31^count; at most 31^12, which fits.
+/// 31^count, at most 31^12.
 fn power(count: u8) -> u64 {
     u64::from(RADIX).saturating_pow(u32::from(count))
 }
 
-/// Two halves of a code, each a number below 31^count.
+/// Halves of a code, each below 31^count.
 struct Numerals {
     left: Half,
     right: Half,
@@ -183,7 +180,7 @@ impl NumeralString for Numerals {
     }
 }
 
-/// The last `length` bytes in big-endian order; a half needs 8 at most.
+/// The last `length` bytes, big-endian; a half has 8 at most.
 struct BigEndian {
     bytes: [u8; 8],
     length: usize,
@@ -227,7 +224,6 @@ impl Operations for Half {
     }
 }
 
-/// Number modulo 31^count, modulus and count.
 fn reduced(bytes: impl Iterator<Item = u8>, count: usize) -> (u128, u128, u8) {
     let count = u8::try_from(count).unwrap_or(u8::MAX);
     let size = u128::from(power(count));

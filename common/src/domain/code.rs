@@ -10,33 +10,28 @@ use super::unicode::{composed, folded, has_control, is_dash, is_format, stripped
 /// The symbols of minted codes and references, in the order of their values: no 0, 1, I, L or O.
 pub const SYMBOLS: &[u8; 31] = b"23456789ABCDEFGHJKMNPQRSTUVWXYZ";
 
-/// As received.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Code {
     typed: String,
 }
 
-/// How a partner's codes are compared and sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CodeForm {
     /// [`Code::normal`].
     #[default]
     Folded,
-    /// As typed, except for stripped ends.
+    /// Typed form with stripped ends.
     Exact,
 }
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidCode {
-    /// It is empty or too long.
     #[error("a code is 1 to 64 characters")]
     Length,
-    /// It holds a control character that is not white space.
     #[error("a code has no control characters")]
     ControlCharacter,
-    /// Only spaces and dashes.
     #[error("a code is more than spaces and dashes")]
     Blank,
 }
@@ -44,13 +39,12 @@ pub enum InvalidCode {
 impl Code {
     pub const CHARS: std::ops::RangeInclusive<usize> = 1..=64;
 
-    /// As typed, with its ends stripped.
     pub fn expose(&self) -> &str {
         stripped(&self.typed)
     }
 
-    /// The spelling under which a code is looked up: compatibility form, upper case, no white
-    /// space, dashes or format characters. The underscore counts as a dash.
+    /// The spelling for look-ups: NFKC, upper case, no white space, dashes, underscores or format
+    /// characters.
     pub fn normal(&self) -> String {
         folded(&self.typed, |c| (!is_dash(c) && c != '_').then_some(c))
     }
@@ -66,7 +60,6 @@ impl Code {
         Self { typed }
     }
 
-    /// Set if the code begins like one.
     pub fn sentinel(&self) -> Option<Sentinel> {
         Sentinel::parse(&self.typed)
     }
@@ -97,24 +90,21 @@ impl FromStr for Code {
 
 masked_debug!(Code);
 
-/// A test code that names its outcome: `TEST-0-<MESSAGE KEY>`. A `.suffix` makes another code with
-/// the same outcome.
+/// A test code that names its outcome: `TEST-0-<MESSAGE KEY>`. A `.suffix` makes it another code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sentinel {
-    /// Folded, but with its dashes. Tells one sentinel from another.
+    /// Folded with its dashes; tells sentinels apart.
     pub identity: String,
     pub outcome: SentinelOutcome,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SentinelOutcome {
-    /// Accepted, like a genuine code.
     Enters,
-    /// Accepted, with an instant prize.
     Wins,
     /// `unknown` first, accepted some seconds later.
     Slow,
-    /// Never settled, with this key.
+    /// Never settled.
     Stays(MessageKey),
     Rejected(MessageKey),
 }

@@ -1,10 +1,9 @@
-//! The guessability of a list of codes that were printed elsewhere.
+//! The guessability of codes printed elsewhere.
 
 use std::collections::BTreeSet;
 
 use super::codebook::as_f64;
 
-/// Alphabet and lengths decide how easy codes are to guess.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeList {
     lengths: BTreeSet<u8>,
@@ -30,19 +29,18 @@ impl CodeList {
             .collect()
     }
 
-    /// Texts that a guess chooses from: the alphabet at the shortest length. Saturates at 1.8e19,
-    /// where a guess has no chance anyway.
+    /// The alphabet to the power of the shortest length; saturates at 1.8e19, where guessing is
+    /// hopeless.
     pub fn texts(&self) -> u64 {
         let shortest = self.lengths.first().copied().unwrap_or_default();
         self.alphabet().saturating_pow(u32::from(shortest))
     }
 
-    /// Odds that one such text is one of so many codes.
     pub fn odds_of_a_guess(&self, codes: u64) -> f64 {
         as_f64(codes) / as_f64(self.texts())
     }
 
-    /// Digits, letters, both without those that look alike (0, 1, I, L, O), or both.
+    /// The smallest of: digits, letters, both without look-alikes (0, 1, I, L, O), or both.
     fn alphabet(&self) -> u64 {
         let set = |bytes: &str| bytes.bytes().map(character).fold(0, |all, one| all | one);
         let (digits, look_alike) = (set("0123456789"), set("01ILO"));
@@ -58,7 +56,7 @@ impl CodeList {
     }
 }
 
-/// All characters besides letters and digits count as one.
+/// Characters besides letters and digits count as one.
 fn character(byte: u8) -> u64 {
     let index = match byte {
         b'0'..=b'9' => byte - b'0',

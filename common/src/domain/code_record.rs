@@ -8,17 +8,17 @@ use super::scope::Scope;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodeKey {
-    /// By its serial number.
+    /// The serial number.
     Minted(u64),
     Imported {
         /// [`CodeBook::digest`](super::codebook::CodeBook::digest).
         digest: String,
-        /// Expected; not part of the record's key.
+        /// Not part of the record's key.
         batch: String,
     },
-    /// By its digest.
+    /// The code's digest.
     Partner(String),
-    /// Digest of sentinel and entrant: sentinels work for every phone, so phones do not compete.
+    /// Digest of sentinel and entrant: sentinels work for every phone at once.
     Sentinel(String),
 }
 
@@ -31,7 +31,7 @@ impl CodeKey {
         Self::Sentinel(hex::encode(digest))
     }
 
-    /// Ignores the expected batch.
+    /// The batch may differ.
     pub fn is_same_record(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Imported { digest, .. }, Self::Imported { digest: other, .. }) => {
@@ -43,7 +43,6 @@ impl CodeKey {
         }
     }
 
-    /// As stored in the table.
     pub fn in_scope(&self, scope: &Scope) -> String {
         match self {
             Self::Minted(serial) => scope.key(format_args!("minted#{serial}")),
@@ -53,7 +52,7 @@ impl CodeKey {
         }
     }
 
-    /// An imported code's batch stays empty: only its record has it.
+    /// The batch of an imported code stays empty: only its record has it.
     pub fn parse(scope: &Scope, key: &str) -> Option<Self> {
         let (kind, rest) = key.strip_prefix(&scope.key(""))?.split_once('#')?;
         match kind {
@@ -71,7 +70,6 @@ impl CodeKey {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeRecord {
-    /// Set while a submission has the code.
     pub hold: Option<CodeHold>,
     pub batch: Option<String>,
 }
@@ -80,16 +78,15 @@ pub struct CodeRecord {
 pub struct CodeHold {
     pub entrant: EntrantId,
     pub submission_id: SubmissionId,
-    /// False while it only holds the code.
     pub redeemed: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CodeLookup {
-    /// It needs none, and none is known to block it.
+    /// No record is needed, and none is known.
     #[default]
     NoRecord,
-    /// It needs one.
+    /// A record is needed.
     RecordMissing,
     Found(CodeRecord),
 }

@@ -1,8 +1,8 @@
-//! The codes of one scope: the minted serial numbers, the lengths of minted and imported codes, and the batches.
+//! The codes of one scope: minted serial numbers, lengths of codes, batches.
 //!
-//! A minted code is not stored. It is its enciphered serial number, so verifying one is arithmetic: decipher it, and
-//! look for a batch with that serial number. An imported code is looked up. The length of a code decides which: each
-//! length belongs to minted codes or to imported ones, whichever came first.
+//! A minted code is not stored: it is its enciphered serial number, so verifying it is arithmetic.
+//! An imported code is looked up. Each length belongs to minted or to imported codes, whichever
+//! came first.
 
 use std::collections::BTreeSet;
 
@@ -12,21 +12,18 @@ use sha2::Sha256;
 
 use super::cipher::{CODE_SYMBOLS, CodeCipher, RADIX, SecretKey};
 
-/// Unless minting sets another number or such codes are imported.
 pub const DEFAULT_CODE_SYMBOLS: u8 = 12;
 
-/// Minting refuses higher odds of guessing a code in one attempt without a special option.
+/// Minting refuses higher odds of guessing a code in one attempt, unless allowed explicitly.
 pub const ACCEPTABLE_ODDS: f64 = 1e-6;
 
-/// One record, however many codes there are.
 #[derive(Clone, Debug)]
 pub struct CodeBook {
     pub minting_key: SecretKey,
-    /// Digests imported codes for storage.
     pub digest_key: SecretKey,
-    /// One length for the whole scope; `None` until codes are minted.
+    /// One length for the scope; `None` until codes are minted.
     pub minted_length: Option<u8>,
-    /// Serial numbers 0 up to this are taken.
+    /// Lower serial numbers are taken.
     pub minted: u64,
     /// Oldest first.
     pub batches: Vec<Batch>,
@@ -38,7 +35,6 @@ pub enum LengthSource {
     Imported,
 }
 
-/// Codes minted or imported together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Batch {
     /// Unique in its scope.
@@ -48,20 +44,17 @@ pub struct Batch {
     pub status: BatchStatus,
 }
 
-/// The source of a batch's codes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Origin {
-    /// Serial numbers from `first` to `first + count`, exclusive.
+    /// Serial numbers `first` to `first + count`, exclusive.
     Minted { first: u64, count: u64 },
-    /// Printed elsewhere, and stored as keyed digests.
+    /// Stored as keyed digests.
     Imported {
-        /// An import that was cut short may have stored a few more, which are counted once it is
-        /// finished.
+        /// An unfinished import may have stored more, which count once it ends.
         count: u64,
         /// Counted in characters, and noted before the first code is stored.
         lengths: BTreeSet<u8>,
-        /// Running, or cut short.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         unfinished: Vec<UnfinishedImport>,
     },
@@ -70,9 +63,8 @@ pub enum Origin {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnfinishedImport {
     pub file: String,
-    /// Its new codes that are not counted yet.
+    /// New codes not yet counted.
     pub left: u64,
-    /// Several runs of it began.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_resumed: bool,
 }
@@ -80,22 +72,20 @@ pub struct UnfinishedImport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BatchStatus {
-    /// Serial numbers are taken, but the file is not written yet: not valid.
+    /// Serial numbers are taken, the file is not written yet.
     Reserved,
     Active,
-    /// Withdrawn.
     Void,
 }
 
-/// A code's status by the book alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BookMatch {
     Minted {
-        /// The code's key in the table.
+        /// Key of the code in the table.
         serial: u64,
         prize: Option<String>,
     },
-    /// Its batch is not valid; it only replays an earlier submission.
+    /// Only replays an earlier submission.
     Withdrawn { serial: u64 },
     /// Only the table knows.
     PerhapsImported,
@@ -104,7 +94,6 @@ pub enum BookMatch {
 }
 
 impl CodeBook {
-    /// `None` if the scope has no codes of this length.
     pub fn source_of(&self, length: usize) -> Option<LengthSource> {
         let length = u8::try_from(length).ok()?;
         let is_imported = |batch: &Batch| batch.origin.has_imported_length(length);
@@ -117,15 +106,14 @@ impl CodeBook {
         }
     }
 
-    /// That of the minted codes, otherwise the usual one, or the next that no imported code has.
-    /// `None` if all are taken.
+    /// The minted length, otherwise the default, or the next that no imported code has.
     pub fn length_to_mint(&self) -> Option<u8> {
         let is_free = |length: &u8| self.source_of(usize::from(*length)).is_none();
         let mut longer = DEFAULT_CODE_SYMBOLS..=*CODE_SYMBOLS.end();
         self.minted_length.or_else(|| longer.find(is_free))
     }
 
-    /// Arithmetic alone; `normal` is [`Code::normal`](super::code::Code::normal).
+    /// `normal` is [`Code::normal`](super::code::Code::normal).
     pub fn verify(&self, normal: &str) -> BookMatch {
         match self.source_of(normal.len()) {
             None => BookMatch::Unknown,
@@ -148,14 +136,14 @@ impl CodeBook {
         Some((serial, self.batch_of(serial)?))
     }
 
-    /// The valid batch in which the import of this file has not ended.
+    /// The valid batch with an unfinished import of this file.
     pub fn begun_import(&self, file: &str) -> Option<&Batch> {
         let begun =
             |batch: &&Batch| batch.status == BatchStatus::Active && batch.origin.is_importing(file);
         self.batches.iter().find(begun)
     }
 
-    /// The first valid one, otherwise the first.
+    /// The first valid batch, otherwise the first.
     pub fn likely_imported_batch(&self) -> Option<&Batch> {
         let imported = || {
             self.batches
@@ -177,12 +165,11 @@ impl CodeBook {
             .find(|batch| batch.origin.contains(serial))
     }
 
-    /// `None` before codes are minted, or if the stored length is not allowed.
     pub fn cipher(&self) -> Option<CodeCipher> {
         CodeCipher::new(&self.minting_key, self.minted_length?)
     }
 
-    /// HMAC-SHA-256 in hexadecimal, under which an imported code is stored.
+    /// HMAC-SHA-256 in hexadecimal.
     pub fn digest(&self, normal: &str) -> String {
         // HMAC pads a short key with zeros.
         let mut block = [0; 64];
@@ -195,14 +182,14 @@ impl CodeBook {
         hex::encode(mac.finalize().into_bytes())
     }
 
-    /// Odds in one attempt. Withdrawn codes do not count.
+    /// Odds in one attempt, without withdrawn codes.
     pub fn odds_of_a_guess(&self) -> f64 {
         let of_length =
             |length| as_f64(self.good_codes()) / f64::from(RADIX).powi(i32::from(length));
         self.minted_length.map_or(0.0, of_length)
     }
 
-    /// Valid minted codes, or valid once their file is written.
+    /// Minted codes that are valid, or will be once their file is written.
     pub fn good_codes(&self) -> u64 {
         self.good_batches()
             .filter(|batch| !batch.origin.is_imported())
@@ -210,7 +197,6 @@ impl CodeBook {
             .sum()
     }
 
-    /// Valid imported codes.
     pub fn imported_codes(&self) -> u64 {
         self.good_batches()
             .filter(|batch| batch.origin.is_imported())
@@ -243,7 +229,7 @@ impl Origin {
         matches!(self, Self::Imported { .. })
     }
 
-    /// If the import had begun before, what was left stays noted.
+    /// An import that was resumed keeps its note of what is left.
     pub fn begin_import(&mut self, file: &str, of_file: &BTreeSet<u8>, new: u64) {
         let Self::Imported {
             lengths,
@@ -264,8 +250,7 @@ impl Origin {
         }
     }
 
-    /// Counts nothing if another run of the file has ended: that one counted everything that was
-    /// left.
+    /// Counts nothing if another run of the file has ended, which counted everything left.
     pub fn count_import(&mut self, file: &str, more: u64) {
         let Self::Imported {
             count, unfinished, ..
@@ -280,8 +265,7 @@ impl Origin {
         *count = count.saturating_add(more);
     }
 
-    /// If several runs of it began, another one stored what is left: it was cut short before it
-    /// counted them, or is about to.
+    /// Another of several runs stored what is left, and has not counted it yet.
     pub fn end_import(&mut self, file: &str) {
         let Self::Imported {
             count, unfinished, ..

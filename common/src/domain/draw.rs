@@ -1,4 +1,4 @@
-//! Draws as records. The computation is in `infra/draw`, which only operators need.
+//! Draws as records. Their computation is in `infra/draw`.
 
 pub mod contact;
 
@@ -12,7 +12,7 @@ use super::scope::parse_slug;
 use super::submission::OperatorDecision;
 use super::timestamp::Timestamp;
 
-/// Such as `week-03`: 1 to 64 of `a-z`, `0-9` and inner `-`.
+/// Name such as `week-03`: 1 to 64 of `a-z`, `0-9` and inner `-`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct DrawName(String);
@@ -42,7 +42,6 @@ impl fmt::Display for DrawName {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operator {
-    /// ARN of the AWS identity.
     pub who: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
@@ -57,11 +56,10 @@ impl Operator {
 /// Publishing and drawing each add their part once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draw {
-    /// Unique within the campaign.
     pub name: DrawName,
     /// `commitment.txt`: 64 hexadecimal digits.
     pub commitment: String,
-    /// Merkle root of `entries.csv`, in the same form.
+    /// Merkle root of `entries.csv`, as 64 hexadecimal digits.
     pub root: String,
     /// `header.json`, byte for byte.
     pub header: String,
@@ -69,35 +67,33 @@ pub struct Draw {
     pub chain: String,
     pub round: NonZeroU64,
     pub round_at: Timestamp,
-    /// Submissions of before the period's end.
+    /// Submissions from before the period's end.
     pub unsettled: u64,
     /// Entries, largest first.
     #[serde(default)]
     pub largest_rows: Vec<u64>,
-    /// By people.
+    /// Entries given by people.
     #[serde(default)]
     pub given_by_hand: u64,
     pub frozen_at: Timestamp,
     pub frozen_by: Operator,
-    /// When all evidence was in its bucket.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<DrawOutcome>,
-    /// Changes of its contacts.
     pub contact_changes: u64,
-    /// An operator's request never to draw it, in force once a second one has confirmed it.
+    /// An operator's request never to draw it, in force once confirmed by a second one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub abandonment: Option<OperatorDecision>,
 }
 
-/// Held while a scope freezes. The openings of an unrecorded draw are found by it.
+/// Held while a scope freezes; leads to the openings of an unrecorded draw.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FreezeLock {
-    /// Random, and new after each change: a change is written over the id that it was made from.
+    /// Random, replaced at each change, which is conditional on the old id.
     pub id: String,
     pub draw: DrawName,
-    /// Last time to record the draw; `None` once it is recorded or given up.
+    /// Deadline for recording the draw; `None` once recorded or given up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
     /// Folder of its openings, once they are uploaded.
@@ -106,7 +102,6 @@ pub struct FreezeLock {
 }
 
 impl FreezeLock {
-    /// True if the draw can still be recorded.
     pub fn is_held(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|expires_at| now < expires_at)
     }
@@ -114,7 +109,6 @@ impl FreezeLock {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DrawOutcome {
-    /// Hexadecimal.
     pub signature: String,
     /// SHA-256 of the signature, in hexadecimal.
     pub randomness: String,
@@ -123,19 +117,19 @@ pub struct DrawOutcome {
 }
 
 impl Draw {
-    /// True if that was before the round.
+    /// True if published before the round.
     pub fn is_published_in_time(&self) -> bool {
         self.published_at
             .is_some_and(|published_at| published_at < self.round_at)
     }
 
-    /// True if two operators have given it up, so that it has no winners.
+    /// True if two operators have given it up; it has no winners.
     pub fn is_abandoned(&self) -> bool {
         let decision = self.abandonment.as_ref();
         decision.is_some_and(|decision| decision.confirmed.is_some())
     }
 
-    /// True if the winners can be computed and are not drawn.
+    /// True if the winners can be computed but are not drawn.
     pub fn awaits_run(&self, now: Timestamp) -> bool {
         self.is_published_in_time() && self.can_be_drawn(now) && self.round_at <= now
     }

@@ -1,7 +1,7 @@
 //! The state of one phone in one scope, and the limits that it has reached.
 //!
 //! Only guesses are slowed down. Phones are not verified, so anyone can send wrong codes under
-//! another person's number: photos are never refused for them, and what is pending waits.
+//! another person's number: photos are never refused for them, and pending submissions wait.
 
 use std::time::Duration;
 
@@ -13,37 +13,32 @@ use super::timestamp::Timestamp;
 /// Each receipt costs a look-up at the tax authority, which tolerates about forty a minute.
 pub const MAX_OPEN_RECEIPTS: u32 = 20;
 
-/// The default is a phone never seen.
+/// The default is an unknown phone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entrant {
     pub blocked: bool,
-    /// Submissions that count, in the whole campaign.
     pub total: u32,
-    /// The same on the requested day.
+    /// Submissions that count on the requested day.
     pub today: u32,
-    /// Earned by accepted submissions.
     pub entries: u64,
-    /// Oldest first; includes codes that a partner has not judged yet.
+    /// Oldest first; includes codes that a partner still checks.
     pub wrong_codes: Vec<Timestamp>,
-    /// Until then, codes are refused unchecked.
     pub throttled_until: Option<Timestamp>,
-    /// Not yet settled by the service, without those waiting for an operator.
+    /// Not yet settled, without those waiting for an operator.
     pub open_receipts: u32,
     /// Set if only the used limits were kept.
     pub erased_at: Option<Timestamp>,
 }
 
-/// Limits besides the blocklist and the campaign's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PhoneChecks {
-    /// It carries something guessable: a code, or a typed receipt.
+    /// True for a code or a typed receipt, which can be guessed.
     pub throttle: bool,
-    /// It carries a receipt.
     pub open_receipts: bool,
 }
 
 impl Entrant {
-    /// Why the phone is refused before its code is checked.
+    /// Refusal before the code is checked.
     pub fn barred(&self, checks: PhoneChecks, now: Timestamp) -> Option<MessageKey> {
         if self.blocked {
             Some(MessageKey::Blocked)
@@ -60,7 +55,7 @@ impl Entrant {
         self.throttled_until.is_some_and(|until| now < until)
     }
 
-    /// Why one more submission is refused after its code was found valid.
+    /// Refusal after the code was found valid.
     pub fn over_limit(&self, limits: PhoneLimits) -> Option<MessageKey> {
         if limits.phone_daily.is_some_and(|limit| self.today >= limit) {
             Some(MessageKey::DailyLimit)
@@ -71,18 +66,17 @@ impl Entrant {
         }
     }
 
-    /// Adds a wrong code, sent now.
     pub fn with_wrong_code(&self, campaign: &Campaign, now: Timestamp) -> WrongCodes {
         let log = match wrong_code_window(campaign).admit(&self.wrong_codes, now) {
             WindowDecision::Admitted(log) => log,
-            // Codes are checked only while there is room, so the limit has just been lowered.
+            // Codes are checked only while there is room, so the limit was just lowered.
             WindowDecision::Refused { .. } => self.wrong_codes.clone(),
         };
         Self::wrong_codes(log, campaign, now)
     }
 
-    /// Adds a code that was sent earlier and is only now found wrong; `None` if the log has it, or
-    /// if it is too old to count.
+    /// Adds an earlier code that is only now found wrong; `None` if it is logged already or too
+    /// old.
     pub fn with_earlier_wrong_code(
         &self,
         campaign: &Campaign,
@@ -96,7 +90,7 @@ impl Entrant {
         let mut log = self.wrong_codes.clone();
         log.push(sent_at);
         log.sort_unstable();
-        // Several codes may be found wrong late; the latest of them decide when there is room again.
+        // The latest of several late ones decide when there is room again.
         let excess = log
             .len()
             .saturating_sub(usize::try_from(window.limit).unwrap_or(usize::MAX));
@@ -116,7 +110,7 @@ impl Entrant {
         }
     }
 
-    /// Makes room again: the code of this time was not wrong. `None` if the log no longer has it.
+    /// Removes a code that was not wrong; `None` if it is no longer logged.
     pub fn without_code(&self, sent_at: Timestamp) -> Option<WrongCodes> {
         let mut log = self.wrong_codes.clone();
         log.remove(log.iter().position(|at| *at == sent_at)?);
@@ -139,7 +133,6 @@ fn wrong_code_window(campaign: &Campaign) -> SlidingWindow {
 pub struct WrongCodes {
     /// Oldest first.
     pub log: Vec<Timestamp>,
-    /// `None` while there is room for another wrong code.
     pub throttled_until: Option<Timestamp>,
 }
 

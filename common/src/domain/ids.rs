@@ -1,5 +1,4 @@
 //! Identifiers of submissions, receipts and requests.
-
 use std::fmt;
 use std::str::FromStr;
 
@@ -12,7 +11,7 @@ use super::code::SYMBOLS;
 #[error("not an id")]
 pub struct InvalidId;
 
-/// A random (version 4) UUID.
+/// Random UUID (version 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ReceiptId(Uuid);
 
@@ -31,14 +30,14 @@ impl fmt::Display for ReceiptId {
 impl FromStr for ReceiptId {
     type Err = InvalidId;
 
-    /// Parses the hyphenated form only, in either case: an id has one spelling.
+    /// Parses the hyphenated form only: an id has one spelling.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         parse_hyphenated(text).map(Self)
     }
 }
 
-/// A UUID of version 8. Its last 40 bits are the number of its reference; all others are random. So
-/// a reference says which record is meant, and only the id opens it.
+/// UUID of version 8. The last 40 bits are the number of its reference, the others random: a
+/// reference names the record, and only the id opens it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SubmissionId(Uuid);
@@ -57,7 +56,7 @@ impl SubmissionId {
         Reference(u64::from_be_bytes([0, 0, 0, a, b, c, d, e]))
     }
 
-    /// Spreads submissions evenly.
+    /// Distributes submissions evenly.
     pub fn first_byte(self) -> u8 {
         let [first, ..] = self.0.into_bytes();
         first
@@ -73,7 +72,6 @@ impl fmt::Display for SubmissionId {
 impl FromStr for SubmissionId {
     type Err = InvalidId;
 
-    /// As [`ReceiptId`]: one spelling.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let id = Self(parse_hyphenated(text)?);
         let is_ours = id.0.get_version() == Some(uuid::Version::Custom)
@@ -85,7 +83,6 @@ impl FromStr for SubmissionId {
 
 stored_as_text!(SubmissionId, |id| id.to_string());
 
-/// Refuses braces, `urn:` and the form without hyphens.
 fn parse_hyphenated(text: &str) -> Result<Uuid, InvalidId> {
     const HYPHENATED_CHARS: usize = 36;
     if text.len() != HYPHENATED_CHARS {
@@ -94,29 +91,24 @@ fn parse_hyphenated(text: &str) -> Result<Uuid, InvalidId> {
     Uuid::try_parse(text).map_err(|_| InvalidId)
 }
 
-/// Short reference that a consumer can quote: 8 code symbols, shown as `K7M2-Q9XD`. A scope has
-/// each one once.
-///
-/// It is a number below 31^8, with the first symbol as its highest digit.
+/// Short reference that a consumer can quote, unique in its scope: a number below 31^8, as 8 code
+/// symbols, shown as `K7M2-Q9XD`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Reference(u64);
 
 impl Reference {
-    /// Symbols in a reference, without the dash.
     pub const SYMBOLS: usize = 8;
     const BASE: u64 = 31;
     /// 31^8, which is below 2^40.
     const COUNT: u64 = 852_891_037_441;
     const BITS: u32 = 40;
 
-    /// 2^64 is so much more than their count that all are equally likely, to one part in twenty
-    /// million.
+    /// All are equally likely, to one part in twenty million.
     fn from_random(bytes: [u8; 8]) -> Self {
         Self(u64::from_be_bytes(bytes) % Self::COUNT)
     }
 
-    /// Without the dash, as records have them.
     pub fn symbols(self) -> String {
         let digits = (0..)
             .take(Self::SYMBOLS)
@@ -132,7 +124,7 @@ impl Reference {
 impl FromStr for Reference {
     type Err = String;
 
-    /// As a person types it: any case, with or without the dash.
+    /// Accepts any case, with or without the dash.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let typed = text
             .chars()
@@ -165,28 +157,25 @@ impl fmt::Display for Reference {
     }
 }
 
-/// A consumer in one scope: 32 hexadecimal digits of the phone's HMAC-SHA256, or random ones once
-/// the person was erased.
+/// A consumer in one scope: 32 hexadecimal digits of the phone's HMAC-SHA256, random once erased.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct EntrantId(String);
 
 impl EntrantId {
-    /// 128 bits, so that no two phones ever share one.
+    /// 128 bits rule out collisions.
     pub(super) const BYTES: usize = 16;
 
-    /// The holder in a code's record, also that of a revoked submission.
+    /// The holder in a code's record, also of a revoked submission.
     pub fn from_record(id: impl Into<String>) -> Self {
         Self(id.into())
     }
 
-    /// `None` if it is not 32 hexadecimal digits.
     pub fn parse(id: &str) -> Option<Self> {
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         (id.len() == 2 * Self::BYTES && id.bytes().all(is_digit)).then(|| Self(id.to_owned()))
     }
 
-    /// As in keys of the tables.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -217,8 +206,8 @@ impl IdempotencyKey {
 impl FromStr for IdempotencyKey {
     type Err = InvalidIdempotencyKey;
 
-    /// Removes double quotes around a value (a structured-field string). Refuses commas: API
-    /// Gateway joins the values of a repeated header with them.
+    /// Strips surrounding double quotes (a structured-field string). Refuses commas, with which API
+    /// Gateway joins repeated headers.
     fn from_str(value: &str) -> Result<Self, Self::Err> {
         let bare = value
             .strip_prefix('"')

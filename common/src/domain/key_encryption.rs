@@ -1,5 +1,5 @@
-//! Encryption of stored keys: AES-256-GCM, each under a separate key that HKDF-SHA256 derives from the deployment's
-//! secret.
+//! Encryption of stored keys: AES-256-GCM, each under its own key, derived from the deployment's
+//! secret by HKDF-SHA256.
 
 use std::fmt;
 
@@ -10,15 +10,14 @@ use ring::hmac;
 use super::cipher::SecretKey;
 use super::scope::Scope;
 
-/// Separates these keys from others of the same secret.
 const CODE_BOOK_SALT: &[u8] = b"campaign-entry-service/code-book";
 const PEOPLE_SALT: &[u8] = b"campaign-entry-service/people";
 
 /// Source of a deployment's keys.
 ///
-/// A rotated secret is a new word followed by the first version's. Each rotation encrypts the code
-/// books again, under a key from the whole text. Records are found by digests of phones, so their
-/// key comes from the last word, which never changes.
+/// Rotating puts a new word before the secret. Code books are then encrypted again, under a key
+/// from the whole text. Records are found by digests of phones, so their key comes from the last
+/// word, which never changes.
 #[derive(Clone)]
 pub struct DeploymentSecret {
     code_books: Prk,
@@ -32,12 +31,10 @@ pub struct DeploymentSecret {
 )]
 pub struct TooShort;
 
-/// Keeps a key of another scope or use from taking its place.
+/// Prevents using one key in place of another.
 #[derive(Clone, Copy, Debug)]
 pub enum KeyContext<'a> {
-    /// Enciphers minted codes.
     Minting(&'a Scope),
-    /// Digests imported codes.
     Digests(&'a Scope),
 }
 
@@ -51,11 +48,11 @@ impl fmt::Display for KeyContext<'_> {
 }
 
 impl DeploymentSecret {
-    /// The template makes 64 letters and digits, so a shorter secret comes from elsewhere.
+    /// The template makes 64 letters and digits; a shorter secret is not its own.
     pub const MIN_CHARS: usize = 32;
     pub const NONCE_BYTES: usize = NONCE_LEN;
 
-    /// Ignores white space at its ends, as in a restored file.
+    /// Ignores surrounding white space, as in a restored file.
     pub fn new(text: &str) -> Result<Self, TooShort> {
         let text = text.trim();
         let oldest = oldest_word(text);
@@ -70,18 +67,15 @@ impl DeploymentSecret {
         })
     }
 
-    /// The next version of `text`.
     pub fn rotated(text: &str, word: &str) -> String {
         format!("{word} {}", oldest_word(text))
     }
 
-    /// Source of all keys for personal data.
     pub(super) fn people_key(&self) -> &hmac::Key {
         &self.people
     }
 
-    /// Nonce, which must be random, then encrypted key and tag. A key's fixed length never gives
-    /// `None`.
+    /// Nonce (must be random), encrypted key, tag. Never `None` for a key's fixed length.
     pub fn encrypt(
         &self,
         context: KeyContext<'_>,
@@ -100,7 +94,7 @@ impl DeploymentSecret {
         Some([nonce.as_slice(), &sealed].concat())
     }
 
-    /// `None` if it was encrypted in another context or under another secret.
+    /// `None` under another context or secret.
     pub fn decrypt(&self, context: KeyContext<'_>, stored: &[u8]) -> Option<SecretKey> {
         let (nonce, sealed) = stored.split_at_checked(Self::NONCE_BYTES)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
@@ -112,7 +106,7 @@ impl DeploymentSecret {
         <[u8; 32]>::try_from(&*key).ok().map(SecretKey::from_random)
     }
 
-    /// The key depends on the context, so there is no additional data to authenticate.
+    /// The key depends on the context, so no additional data is authenticated.
     fn cipher(&self, context: KeyContext<'_>) -> Option<LessSafeKey> {
         let info = context.to_string();
         let info = [info.as_bytes()];
@@ -121,7 +115,7 @@ impl DeploymentSecret {
     }
 }
 
-/// Each rotation puts a new word in front.
+/// Rotations put new words in front.
 fn oldest_word(text: &str) -> &str {
     text.split_whitespace().next_back().unwrap_or_default()
 }

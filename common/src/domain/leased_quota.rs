@@ -1,27 +1,27 @@
 //! The share of a key's rate limit that one environment has leased.
 //!
-//! The table counts a key's requests of each minute. To avoid a call for every request, an environment leases several
-//! at once, based on its own demand:
+//! The table counts a key's requests of each minute. To save calls, an environment leases several
+//! requests at once:
 //!
-//! - as many as it would use within `LEASE_TIME` at the pace of its last lease, and at most twice that lease, so that
-//!   an environment that stops takes little with it;
-//! - at most its own share of a small part of the limit and of what is left in the table, so that all leases together
-//!   stay a small part, whether two environments or two hundred hold them, and whichever of them stop;
-//! - at most `PERCENT_FOR_ONE` of the limit, which is what the death of one environment can cost.
+//! - as many as it would use within `LEASE_TIME` at the pace of its last lease, and at most twice
+//!   that lease, so that an environment that stops takes little with it;
+//! - at most its share of a small part of the limit and of what is left in the table, so that all
+//!   leases together stay small, whether two environments or two hundred hold them;
+//! - at most `PERCENT_FOR_ONE` of the limit, the cost if one environment dies.
 //!
-//! A busy environment leases for its next request while it works on the one that takes the last of its lease, so that
-//! the next one does not wait for a lease.
+//! A busy environment renews while it works on the last request of its lease, so that the next one
+//! does not wait.
 
 use std::time::Duration;
 
 use super::timestamp::Timestamp;
 
 const LEASE_TIME: Duration = Duration::from_secs(4);
-/// All leases together hold this much of what is left.
+/// Bound on all leases together, as a share of what is left.
 const PERCENT_OF_LEFT: u64 = 5;
-/// Added to it, of the limit.
+/// Added to it, as a share of the limit.
 const PERCENT_OF_LIMIT: u64 = 2;
-/// Share of the limit. Matters to one or two environments: with more, each one's share is smaller.
+/// Share of the limit. Matters only to one or two environments.
 const PERCENT_FOR_ONE: u64 = 3;
 
 #[derive(Clone, Debug, Default)]
@@ -31,15 +31,12 @@ pub struct LeasedQuota {
     held: u32,
     /// Known since the last lease.
     left_in_table: u32,
-    /// Leased in this minute.
     leased: u32,
     last_lease: Option<(u32, Timestamp)>,
-    /// The last one and the one before.
     arrivals: [Option<Timestamp>; 2],
 }
 
 impl LeasedQuota {
-    /// Starts a new minute, or applies a changed limit.
     pub fn begin(&mut self, limit: u32, now: Timestamp) {
         let minute = now.as_minutes();
         if self.minute != minute {
@@ -54,7 +51,7 @@ impl LeasedQuota {
             };
         } else {
             if limit < self.limit {
-                // The held requests were leased under the higher limit.
+                // Held requests were leased under the higher limit.
                 self.held = 0;
             }
             self.left_in_table = self
@@ -65,14 +62,14 @@ impl LeasedQuota {
         }
     }
 
-    /// Requests to lease before the next one; `None` if some are held, or none are left.
+    /// Requests to lease before the next one; `None` if some are held or none are left.
     pub fn wanted(&self, now: Timestamp) -> Option<u32> {
         (self.held == 0 && self.left_in_table > 0).then(|| self.lease_size(now))
     }
 
-    /// Requests to lease beside the work on the last held one; `None` if some are held, if none are
-    /// left, if the request before came too long ago, or if this environment's share is a single
-    /// request: with one each ahead, two hundred environments would hold a third of a limit of 600.
+    /// Requests to lease while the last held one is served. `None` if some are held, none are left,
+    /// the previous request is too long ago, or the share is a single request: with one each ahead,
+    /// two hundred environments would hold a third of a limit of 600.
     pub fn wanted_ahead(&self, now: Timestamp) -> Option<u32> {
         let [last, before] = self.arrivals;
         let is_busy = last
@@ -98,7 +95,6 @@ impl LeasedQuota {
             .max(1)
     }
 
-    /// `left_in_table` are left for others.
     pub fn add(&mut self, granted: u32, left_in_table: u32, now: Timestamp) {
         self.held = self.held.saturating_add(granted);
         self.leased = self.leased.saturating_add(granted);
@@ -106,7 +102,6 @@ impl LeasedQuota {
         self.last_lease = Some((granted.max(1), now));
     }
 
-    /// False if no request is held.
     pub fn consume(&mut self, now: Timestamp) -> bool {
         let [last, _] = self.arrivals;
         self.arrivals = [Some(now), last];
@@ -115,7 +110,7 @@ impl LeasedQuota {
         admitted.is_some()
     }
 
-    /// As far as this environment knows; too high while others lease as well.
+    /// An estimate; too high while others lease as well.
     pub fn remaining(&self) -> u32 {
         self.held.saturating_add(self.left_in_table)
     }

@@ -1,7 +1,7 @@
 //! Message keys and their texts in English and Swahili.
 //!
-//! Callers branch on the key and may show the text, so every text fits one SMS of 160 GSM-7 characters and says what to
-//! do next.
+//! Callers branch on the key and may show the text: it fits one SMS of 160 GSM-7 characters and
+//! says what to do next.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,6 @@ pub enum Language {
     Sw,
 }
 
-/// They take precedence over the service's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MessageOverrides {
@@ -23,7 +22,6 @@ pub struct MessageOverrides {
 }
 
 impl MessageOverrides {
-    /// The campaign's own text if there is one, otherwise the service's.
     pub fn text(&self, key: impl Into<TextKey>, language: Language) -> &str {
         let key = key.into();
         let own = match language {
@@ -226,7 +224,6 @@ impl TryFrom<String> for TextKey {
 }
 
 impl MessageKey {
-    /// Permanently.
     pub fn rejects(self) -> bool {
         !matches!(
             self,
@@ -234,7 +231,6 @@ impl MessageKey {
         )
     }
 
-    /// Another receipt can fix it.
     pub fn blames_receipt(self) -> bool {
         matches!(
             self,

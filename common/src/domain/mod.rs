@@ -1,4 +1,4 @@
-//! The rules: no I/O, no clock, no randomness. Time and ids come in as arguments.
+//! The rules, without I/O, clock or randomness: time and ids are arguments.
 
 pub mod admission;
 pub mod audit;

@@ -1,8 +1,7 @@
-//! The numbers of a campaign: which cells a submission or an entrant counts in.
+//! The numbers of a campaign: the cells in which a submission or an entrant counts.
 //!
-//! A change of a record adds the cells of its new image and subtracts those of its old one. So
-//! every number is a sum over the current records, and a count of all records gives the same
-//! numbers.
+//! A change of a record adds the cells of its new image and subtracts those of its old one, so
+//! every number is a sum over the current records.
 
 pub mod decision_time;
 pub mod mark;
@@ -14,40 +13,39 @@ use super::scope::Scope;
 use super::submission::{ReviewStatus, State, Submission, SubmissionStatus};
 use super::timestamp::Timestamp;
 
-/// A region or a prize is free text, and a sort key has at most 1,024 bytes.
+/// Regions and prizes are free text; a sort key has at most 1,024 bytes.
 const MAX_DIMENSION_CHARS: usize = 200;
 
 text_enum! {
     pub enum Metric {
-        /// By day, all in one partition; the dimension is the day.
+        /// Submissions by day, all in one partition; the dimension is the day.
         Days = "days",
-        /// By hour, state and message key: `accepted#entered`.
+        /// Submissions by hour, state and message key: `accepted#entered`.
         Outcomes = "outcomes",
         /// An empty dimension is none.
         Regions = "regions",
-        /// That of the receipt, otherwise the one that the consumer claims.
+        /// The receipt's branch, otherwise the declared one.
         Branches = "branches",
         /// Redeemed codes.
         Batches = "batches",
-        /// Words for people.
         Prizes = "prizes",
         /// Receipts by state and who decided: `verified#operator`.
         Receipts = "receipts",
-        /// Later decisions, by what they waited for and how long: `receipt#60`.
+        /// Later decisions by cause and length of the wait: `receipt#60`.
         Decisions = "decisions",
-        /// Operators' decisions and second looks by the hour: `decided`, `agreed#service`.
+        /// Decisions and second looks by the hour: `decided`, `agreed#service`.
         Reviews = "reviews",
-        /// By the day of their first submission that counts.
+        /// Phones by the day of their first submission that counts.
         NewPhones = "new_phones",
-        /// With a submission that counts on the day.
+        /// Phones with a submission that counts on the day.
         ActivePhones = "active_phones",
-        /// By the day of the first submission that counts: `3-5`.
+        /// Phones by range of entries, `3-5`, and day of their first submission that counts.
         EntriesPerPhone = "entries_per_phone",
     }
 }
 
 impl Metric {
-    /// The metrics that are kept by day: all but the first.
+    /// All metrics but the first.
     pub const BY_DAY: &[Self] = Self::ALL.split_at(1).1;
 
     /// Consumers' own words must not outlast the submission.
@@ -58,30 +56,28 @@ impl Metric {
 
 /// Dimension of [`Metric::Reviews`].
 pub const DECIDED: &str = "decided";
-/// A second look gave the same verdict; who had decided follows.
+/// A second look confirmed the verdict; the first decider follows.
 pub const AGREED: &str = "agreed";
-/// It gave another verdict; who had decided follows.
+/// A second look gave another verdict; the first decider follows.
 pub const DIFFERED: &str = "differed";
 
-/// The day of [`Metric::Days`].
 pub const ALL_DAYS: &str = "all";
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cell {
     pub scope: Scope,
-    /// Says what `dimension` is.
     pub metric: Metric,
     /// Day of the submission in the campaign's zone, `YYYY-MM-DD`, or [`ALL_DAYS`].
     pub day: String,
-    /// Hour of UTC, `2026-11-22T14`, since a zone's hour can come twice in a day; empty where hours
-    /// are not kept apart.
+    /// UTC hour, `2026-11-22T14`, since a zone's hour can come twice a day; empty where days
+    /// suffice.
     pub hour: String,
     pub dimension: String,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
-    /// Submissions or phones. Negative in a change that takes away.
+    /// Submissions or phones; negative when subtracting.
     pub records: i64,
     pub entries: i64,
 }
@@ -128,7 +124,6 @@ impl Cells {
             .for_each(|(cell, amount)| self.add(cell, amount));
     }
 
-    /// Difference that a change of a record makes.
     #[must_use]
     pub fn change(old: Self, mut new: Self) -> Self {
         old.0
@@ -260,12 +255,11 @@ pub fn of_submission(submission: &Submission) -> Cells {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntrantCounts {
     pub scope: Scope,
-    /// Submissions that count.
     pub days: BTreeMap<String, u32>,
     pub entries: u64,
 }
 
-/// None while no submission of the phone counts.
+/// Empty while no submission of the phone counts.
 pub fn of_entrant(entrant: &EntrantCounts) -> Cells {
     let EntrantCounts {
         scope,
@@ -308,7 +302,6 @@ pub fn of_entrant(entrant: &EntrantCounts) -> Cells {
     cells
 }
 
-/// Ranges of [`Metric::EntriesPerPhone`], the fewest first.
 pub const ENTRIES_RANGES: [&str; 5] = ["0", "1", "2", "3-5", "6+"];
 
 fn entries_range(entries: u64) -> &'static str {
@@ -335,7 +328,6 @@ fn branch(submission: &Submission) -> Option<&str> {
     proven.or_else(|| submission.claimed.as_ref()?.branch.as_deref())
 }
 
-/// State and, once it is decided, who decided.
 fn receipt_dimension(submission: &Submission) -> String {
     let state = receipt_state(&submission.status);
     let by = match &submission.decision {

@@ -8,8 +8,8 @@ use super::unicode::{is_dash, is_format};
 
 /// E.164, such as `+255712345678`.
 ///
-/// The rule is wide on purpose: new blocks of numbers appear all the time, and numbers move between
-/// operators. A list of blocks in use would refuse real people.
+/// The rule is wide on purpose: blocks of numbers are added and move between operators, and a list
+/// would refuse real people.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Phone(String);
@@ -17,15 +17,14 @@ pub struct Phone(String);
 impl Phone {
     pub const TYPED_CHARS: std::ops::RangeInclusive<usize> = 9..=16;
 
-    /// Goes into records, never into logs or URLs.
     pub fn expose_e164(&self) -> &str {
         &self.0
     }
 
-    /// For operators' screens: `+2557•••••678`.
+    /// Form for operators' screens: `+2557•••••678`.
     pub fn masked(&self) -> String {
         const SHOWN_FIRST: usize = 5;
-        /// A consumer reads these digits out to prove that the phone is theirs.
+        /// The consumer reads these digits out to prove ownership.
         const SHOWN_LAST: usize = 3;
         let hidden = self.0.len().saturating_sub(SHOWN_FIRST + SHOWN_LAST);
         let first = self.0.chars().take(SHOWN_FIRST);
@@ -44,8 +43,8 @@ pub struct InvalidPhone;
 impl FromStr for Phone {
     type Err = InvalidPhone;
 
-    /// `+255…`, `255…` or `0…`, then nine digits that begin with 61–69 or 70–79. White space, dots,
-    /// dashes, brackets and format characters are allowed anywhere.
+    /// `+255…`, `255…` or `0…`, then nine digits that begin with 61–69 or 70–79. Separators and
+    /// format characters are ignored.
     fn from_str(typed: &str) -> Result<Self, Self::Err> {
         let is_between = |c: char| {
             c.is_whitespace()

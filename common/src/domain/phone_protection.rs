@@ -1,7 +1,7 @@
-//! Phone numbers in records: a keyed digest for comparing, and an encrypted copy for calling a winner.
+//! Phone numbers in records: a keyed digest for comparing, an encrypted copy for calling winners.
 //!
-//! The keys come from the secret's oldest word: after a rotation with another key, every phone would
-//! have new records, and with them new limits.
+//! The keys come from the secret's oldest word: other keys would give every phone new records and
+//! new limits.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -32,7 +32,7 @@ pub struct PhoneNotEncrypted;
 impl TryFrom<String> for StoredPhone {
     type Error = PhoneNotEncrypted;
 
-    /// Checks length and form; only the secret tells if it is an encrypted phone.
+    /// Checks length and form; decryption needs the secret.
     fn try_from(text: String) -> Result<Self, Self::Error> {
         let bytes = URL_SAFE_NO_PAD
             .decode(&text)
@@ -55,7 +55,7 @@ impl From<StoredPhone> for String {
 masked_debug!(StoredPhone);
 
 impl DeploymentSecret {
-    /// The digests of one phone in two campaigns have nothing in common.
+    /// Digests of a phone differ between campaigns.
     pub fn consumer(&self, scope: &Scope, phone: Phone) -> Consumer {
         let digest = self.hmac(&["entrant", &scope.to_string(), phone.expose_e164()]);
         let id = hex::encode(digest.as_ref().get(..EntrantId::BYTES).unwrap_or_default());
@@ -65,7 +65,7 @@ impl DeploymentSecret {
         }
     }
 
-    /// It takes the secret to compute, since phones are few enough to try.
+    /// Keyed because a plain digest allows trying all phones.
     pub fn keyed_digest(&self, scope: &Scope, body_digest: &str) -> String {
         hex::encode(
             self.hmac(&["body", &scope.to_string(), body_digest])
@@ -73,13 +73,12 @@ impl DeploymentSecret {
         )
     }
 
-    /// 16 hexadecimal digits, the same for secrets with the same keys for personal data.
+    /// 16 hexadecimal digits; equal if the keys for personal data are equal.
     pub fn people_check(&self) -> String {
         hex::encode(self.hmac(&["check"]).as_ref().get(..8).unwrap_or_default())
     }
 
-    /// Binds it to its submission. The nonce must be random. A phone's fixed length never gives
-    /// `None`.
+    /// Bound to the submission. The nonce must be random. Never `None` for a phone's fixed length.
     pub fn encrypt_phone(
         &self,
         scope: &Scope,
@@ -100,7 +99,7 @@ impl DeploymentSecret {
         ))
     }
 
-    /// `None` if it was encrypted under another secret or for another submission.
+    /// `None` under another secret or submission.
     pub fn decrypt_phone(
         &self,
         scope: &Scope,
@@ -128,7 +127,7 @@ impl DeploymentSecret {
             .map(LessSafeKey::new)
     }
 
-    /// No part has a zero byte, so no two lists of parts give the same input.
+    /// No part has a zero byte, so the encoding is unambiguous.
     fn hmac(&self, parts: &[&str]) -> hmac::Tag {
         hmac::sign(self.people_key(), parts.join("\0").as_bytes())
     }

@@ -1,4 +1,4 @@
-//! The status of rate limits, for callers who want to stay below them.
+//! Rate limits as shown to callers.
 
 use std::time::Duration;
 
@@ -9,12 +9,10 @@ pub struct RateLimitStatus {
     /// Requests in one window.
     pub quota: u32,
     pub window: Duration,
-    /// `None` if it is unknown.
     pub left: Option<Remaining>,
 }
 
 impl RateLimitStatus {
-    /// False if that is unknown.
     pub fn is_reached(&self) -> bool {
         self.left.is_some_and(|left| left.requests == 0)
     }
@@ -23,7 +21,7 @@ impl RateLimitStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Remaining {
     pub requests: u32,
-    /// Until the window ends or, if nothing is left, until there is room again.
+    /// Time until the window ends or, if nothing is left, until there is room.
     pub until: Duration,
 }
 

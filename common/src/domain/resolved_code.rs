@@ -1,4 +1,4 @@
-//! Decides the status of a code: [`ResolvedCode::from_book`] gives the key of its record,
+//! The status of a code: [`ResolvedCode::from_book`] gives the key of its record,
 //! [`ResolvedCode::status`] compares the record with the caller.
 
 use super::admission::CodeStatus;
@@ -10,33 +10,26 @@ use super::phone_protection::Consumer;
 
 pub const SENTINEL_PRIZE: &str = "Test prize";
 
-/// Known without the code's record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResolvedCode {
     NotNeeded,
     SentinelWithoutPhone,
-    /// It has a record, or can have one.
     Named {
         key: CodeKey,
         prize: Option<String>,
-        /// A withdrawn code only replays an earlier submission.
+        /// False for a withdrawn code, which only replays an earlier submission.
         is_redeemable: bool,
         acceptance: AcceptanceTiming,
     },
-    /// By a sentinel.
     ForcedRejection(MessageKey),
     Unknown,
 }
 
-/// Acceptance of a submission with a valid code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AcceptanceTiming {
-    /// The code alone decides.
     Immediate,
-    /// Some seconds later, for a sentinel.
     Delayed,
     ByPartner,
-    /// A sentinel keeps its submission open.
     StaysPending(MessageKey),
 }
 
@@ -61,7 +54,7 @@ impl ResolvedCode {
         }
     }
 
-    /// Without `imported_batch`, the most likely batch is assumed.
+    /// Assumes the likeliest batch without `imported_batch`.
     pub fn from_book(code: &Code, book: &CodeBook, imported_batch: Option<&str>) -> Self {
         let normal = code.normal();
         let acceptance = AcceptanceTiming::Immediate;

@@ -1,7 +1,7 @@
-//! Retry plans: the wait after a step without a decision, and the time after which an operator takes over.
+//! Retry plans: waits after steps without a decision, and when an operator takes over.
 //!
-//! [`LookupFailures`] plans look-ups at the tax authority, [`PartnerProgress`] requests to partners, and
-//! [`unreadable_backoff`] reads of a record that this build does not understand.
+//! [`LookupFailures`] plans look-ups at the tax authority, [`PartnerProgress`] requests to
+//! partners, [`unreadable_backoff`] reads of records that this build does not understand.
 
 use std::time::Duration;
 
@@ -11,22 +11,22 @@ use super::timestamp::Timestamp;
 
 /// Minutes; shops may upload receipts hours later.
 const MISSING_WAITS: [u64; 6] = [15, 60, 180, 360, 720, 1440];
-/// Minutes; the last one repeats.
+/// Minutes; the last one repeats, as in the lists below.
 const THROTTLED_WAITS: [u64; 5] = [2, 5, 15, 45, 120];
-/// Minutes; the last one repeats.
+/// Minutes.
 const UNAVAILABLE_WAITS: [u64; 5] = [1, 5, 15, 45, 120];
-/// Seconds; the last one repeats.
+/// Seconds.
 const PARTNER_WAITS: [u64; 8] = [5, 15, 30, 60, 120, 300, 900, 1_800];
-/// Minutes; the last one repeats.
+/// Minutes.
 const UNREADABLE_WAITS: [u64; 4] = [15, 60, 180, 360];
-/// Share of a wait, either way, so that submissions that failed together spread out.
+/// Share of a wait, either way: spreads submissions that failed together.
 const JITTER: f64 = 0.2;
 /// Submissions that wait for one breaker return within this time after it.
 const CIRCUIT_SPREAD: Duration = Duration::from_secs(10);
-/// Without an answer, an operator takes over.
+/// An operator takes over then.
 const GIVE_UP_AFTER: Duration = Duration::from_hours(24);
 
-/// Divides retry waits: 1 in production, more where they are watched or tested.
+/// Divisor of retry waits: 1 in production.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetrySpeedup(u32);
 
@@ -37,7 +37,6 @@ impl Default for RetrySpeedup {
 }
 
 impl RetrySpeedup {
-    /// 0 counts as 1.
     pub fn new(times: u32) -> Self {
         Self(times.max(1))
     }
@@ -60,7 +59,6 @@ impl RetryContext {
         self.now.after(self.speedup.apply(wait))
     }
 
-    /// Shortly after a circuit breaker lets requests through again.
     pub fn after_circuit(self, retry_at: Timestamp) -> Timestamp {
         let spread = self
             .speedup
@@ -76,21 +74,19 @@ impl RetryContext {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LookupFailure {
-    /// The authority does not have it, at least not yet.
     Missing,
     Throttled,
-    /// The authority or the network.
+    /// Fault of the authority or the network.
     Failed,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LookupFailures {
     pub missing: u32,
-    /// Counted in a row.
+    /// Number in a row.
     pub throttled: u32,
-    /// Counted in a row.
+    /// Number in a row.
     pub trouble: u32,
-    /// `None` while the authority answers.
     #[serde(rename = "silent_since")]
     pub unanswered_since: Option<Timestamp>,
 }
@@ -98,13 +94,12 @@ pub struct LookupFailures {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetryDecision {
     RetryAfter(Duration),
-    /// Any shop has uploaded its receipt by now.
+    /// Every shop has uploaded its receipts by now.
     DoesNotExist,
     GiveUp,
 }
 
 impl LookupFailures {
-    /// Counts one more failure.
     pub fn after(self, failure: LookupFailure, retry: RetryContext) -> (Self, RetryDecision) {
         let since = self.unanswered_since.unwrap_or(retry.now);
         let unanswered_since = Some(since);
@@ -146,16 +141,13 @@ impl LookupFailures {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PartnerProgress {
-    /// Without an answer.
     pub attempts: u32,
-    /// It may have received a request whose answer was lost.
+    /// A request whose answer was lost may have redeemed the code.
     pub maybe_redeemed: bool,
-    /// `None` while it answers.
     pub unanswered_since: Option<Timestamp>,
 }
 
 impl PartnerProgress {
-    /// Before any speed-up.
     pub fn backoff(self, jitter: f64) -> Duration {
         let factor = 1.0 - JITTER + 2.0 * JITTER * jitter.clamp(0.0, 1.0);
         Duration::from_secs(nth_or_last(&PARTNER_WAITS, self.attempts)).mul_f64(factor)

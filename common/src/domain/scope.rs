@@ -1,7 +1,5 @@
-//! The scope of a record: a campaign and one of its environments.
-//!
-//! It is the first part of every record's key, not a filter after the read: a key reaches no other
-//! campaign.
+//! The scope of a record: a campaign and one of its environments. It is the first part of every
+//! key, not a filter after the read: a key reaches no other campaign.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,17 +7,14 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 text_enum! {
-    /// Records of the two are separate.
     pub enum Environment {
         /// Sentinels work; partners and the tax authority are never asked.
         Test = "test",
-        /// Entries of consumers, with real codes and receipts.
         Live = "live",
     }
 }
 
 impl Environment {
-    /// The API's `livemode`.
     pub fn is_live(self) -> bool {
         self == Self::Live
     }
@@ -30,14 +25,13 @@ impl Environment {
 pub struct CampaignSlug(String);
 
 impl CampaignSlug {
-    /// It is part of every record's key.
     pub const MAX_CHARS: usize = 64;
 
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The campaign's scopes: test, then live.
+    /// Test, then live.
     pub fn scopes(&self) -> [Scope; 2] {
         Environment::ALL.map(|environment| Scope {
             campaign: self.clone(),
@@ -73,7 +67,6 @@ impl fmt::Display for CampaignSlug {
     }
 }
 
-/// Every record's key begins with it, so a record of another scope cannot even be named.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Scope {
     pub campaign: CampaignSlug,
@@ -81,7 +74,6 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// The scopes of a campaign.
     pub fn of_campaign(campaign: &CampaignSlug) -> [Self; 2] {
         Environment::ALL.map(|environment| Self {
             campaign: campaign.clone(),
@@ -89,13 +81,12 @@ impl Scope {
         })
     }
 
-    /// `campaign#environment#rest`. Neither of the first two parts can contain a `#`, so two scopes
-    /// never share a key.
+    /// `campaign#environment#rest`. The first two parts contain no `#`, so scopes never share a
+    /// key.
     pub fn key(&self, rest: impl fmt::Display) -> String {
         format!("{self}#{rest}")
     }
 
-    /// The scope and the rest.
     pub fn split_key(key: &str) -> Option<(Self, &str)> {
         let (campaign, rest) = key.split_once('#')?;
         let (environment, rest) = rest.split_once('#')?;

@@ -1,6 +1,5 @@
-//! The pending work of an unsettled submission: who acts next and when, and the failures so far.
-//!
-//! The table lists due submissions by it, so a submission settles even if its message is lost.
+//! The pending work of a submission: who acts next and when, and the failures so far. The table
+//! lists due submissions by it, so none depends on its message.
 
 mod stored;
 
@@ -13,14 +12,14 @@ use self::stored::StoredSettlement;
 use super::retry::{LookupFailures, PartnerProgress};
 use super::timestamp::Timestamp;
 
-/// A sweep fills the queue up to this. Sweeps run every minute, so a backlog is settled no faster.
+/// Most steps that a sweep, run every minute, puts into the queue.
 pub const PARTNER_STEPS_PER_MINUTE: u16 = 640;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StoredSettlement", into = "StoredSettlement")]
 pub struct PendingSettlement {
     pub assignee: Assignee,
-    /// During a step, the end of its lease.
+    /// The end of the lease during a step.
     pub next_step_at: Timestamp,
     pub attempts_started: u32,
     pub progress: Progress,
@@ -30,7 +29,6 @@ pub struct PendingSettlement {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// Test codes need no look-up.
     TaxAuthority(LookupFailures),
     Partner(PartnerProgress),
 }
@@ -48,7 +46,7 @@ impl Progress {
 pub struct Anomaly {
     #[serde(rename = "what")]
     pub summary: String,
-    /// It may contain the secrets of a receipt.
+    /// May contain a receipt's secrets.
     pub excerpt: Option<String>,
 }
 
@@ -71,7 +69,7 @@ impl fmt::Debug for Anomaly {
 
 text_enum! {
     pub enum Dependency {
-        /// Test codes do not ask it.
+        /// Not asked for test codes.
         TaxAuthority = "tax",
         Partner = "partner",
     }
@@ -81,30 +79,27 @@ text_enum! {
 #[serde(rename_all = "snake_case")]
 pub enum Assignee {
     Service,
-    /// The service does nothing more.
     #[serde(rename = "person")]
     Operator,
 }
 
-/// If its sentinel asks for it.
 pub const SENTINEL_DELAY: Duration = Duration::from_secs(4);
 
-/// Clocks of two environments differ by less.
+/// Maximum difference between the clocks of two environments.
 pub const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_secs(60);
 
-/// Longer than a worker lives (85 s), even by a clock that is ahead.
+/// Longer than a worker lives (85 s), even by a fast clock.
 pub const STEP_LEASE: Duration = Duration::from_secs(150);
 
-/// More unfinished attempts mean that the step crashes its worker.
+/// More of them mean that the step crashes its worker.
 const MAX_UNFINISHED_ATTEMPTS: u32 = 5;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepLease {
-    /// It is in progress, planned for later, or an operator's.
+    /// A step in progress, planned for later, or an operator's.
     NotDue,
     /// The step may start once this is written.
     Leased(PendingSettlement),
-    /// It started too often without finishing.
     Exhausted,
 }
 
@@ -156,7 +151,7 @@ impl PendingSettlement {
         }
     }
 
-    /// A step that was lost may have reached the partner.
+    /// A lost step may have reached the partner.
     pub fn partner_progress(&self) -> PartnerProgress {
         match self.progress {
             Progress::TaxAuthority(_) => PartnerProgress::default(),
@@ -194,7 +189,6 @@ impl PendingSettlement {
         self.after_step(Assignee::Operator, now)
     }
 
-    /// Due at once, with fresh counters.
     #[must_use]
     pub fn resumed(&self, now: Timestamp) -> Self {
         let progress = match self.progress {
@@ -210,7 +204,6 @@ impl PendingSettlement {
         }
     }
 
-    /// `None` during a step, or for an operator.
     pub fn next_attempt_at(&self) -> Option<Timestamp> {
         (self.assignee == Assignee::Service && self.attempts_started == 0)
             .then_some(self.next_step_at)

@@ -1,11 +1,10 @@
-//! A limit over any span of time, by a log of the hits that still count.
+//! A limit over a moving span, by a log of hits.
 
 use std::time::Duration;
 
 use super::rate_limit_status::Remaining;
 use super::timestamp::Timestamp;
 
-/// At most `limit` hits in any `span`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlidingWindow {
     pub limit: u32,
@@ -14,20 +13,20 @@ pub struct SlidingWindow {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WindowDecision {
-    /// The log to keep, oldest hit first, with this one.
+    /// The log to keep, oldest first, including this hit.
     Admitted(Vec<Timestamp>),
     Refused {
-        /// A millisecond or more.
+        /// At least a millisecond.
         retry_after: Duration,
     },
 }
 
 impl SlidingWindow {
-    /// `log` has the admitted hits, in any order.
+    /// `log` is in any order.
     pub fn admit(self, log: &[Timestamp], now: Timestamp) -> WindowDecision {
         let mut counting = self.counting(log, now);
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
-        // The hit whose expiry makes room. After a lowered limit, several have to expire first.
+        // The hit whose expiry makes room; after a lowered limit, several must expire first.
         let excess = counting.len().saturating_sub(limit.saturating_sub(1));
         match excess.checked_sub(1).and_then(|index| counting.get(index)) {
             Some(blocking) => WindowDecision::Refused {
@@ -53,7 +52,7 @@ impl SlidingWindow {
         }
     }
 
-    /// Oldest first. Hits from a clock that is ahead count too.
+    /// Oldest first. Hits from a fast clock count too.
     fn counting(self, log: &[Timestamp], now: Timestamp) -> Vec<Timestamp> {
         let mut counting: Vec<_> = log
             .iter()

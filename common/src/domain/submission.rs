@@ -1,6 +1,6 @@
-//! A submission. [`transition`] settles it, [`approval`] makes two people agree on a prize or many
-//! entries, [`correction`] undoes mistaken decisions, [`second_look`] has some decisions checked by
-//! another person.
+//! A submission. [`transition`] settles it, [`approval`] requires two people for prizes and many
+//! entries, [`correction`] undoes decisions, [`second_look`] has some decisions checked by another
+//! person.
 
 pub mod approval;
 pub mod correction;
@@ -27,27 +27,24 @@ use super::scope::Scope;
 use super::settling::{Assignee, PendingSettlement};
 use super::timestamp::Timestamp;
 
-/// A consumer's attempt to enter, also if it was refused.
+/// A consumer's attempt to enter, refused or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Submission {
     pub submission_id: SubmissionId,
     pub scope: Scope,
-    /// The record has it in its own key of the index by entrant.
+    /// Stored in the key of the index by entrant.
     #[serde(skip)]
     pub entrant_id: EntrantId,
-    /// For calling a winner; `None` once the person was erased.
+    /// Kept for calling a winner; `None` once erased.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phone: Option<StoredPhone>,
-    /// `None` if it was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code_key: Option<String>,
-    /// Only for counting; `None` if no batch has the code, as when a partner judges it.
+    /// Used for counting; `None` if no batch has the code, as with a partner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch: Option<String>,
-    /// Set if it was rejected because of its code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code_refusal: Option<CodeRefusal>,
-    /// `None` if it was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receipt_id: Option<ReceiptId>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,16 +56,16 @@ pub struct Submission {
     pub status: SubmissionStatus,
     /// Message keys, or reasons for operators.
     pub reasons: Vec<String>,
-    /// `YYYY-MM-DD` in the campaign's time zone. Limits count by it, even if it settles later.
+    /// `YYYY-MM-DD` in the campaign's time zone, even if it settles later. Limits count by it.
     pub day: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
-    /// As the consumer describes it; no outcome depends on it.
+    /// The consumer's description; no outcome depends on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claimed: Option<DeclaredPurchase>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consent: Option<Consent>,
-    /// Deleted when the submission is settled.
+    /// Deleted once settled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partner_code: Option<Code>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,24 +76,21 @@ pub struct Submission {
     pub approval: Option<Approval>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub second_look: Option<SecondLook>,
-    /// `None` when it is settled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settling: Option<PendingSettlement>,
-    /// A change is written only over the revision that it was made from.
+    /// Changes are conditional on it.
     pub revision: u32,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// For finding the request in the log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<PastState>,
 }
 
-/// Why a good code was refused. Callers never see it.
+/// Never shown to callers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeRefusal {
-    /// Held or had redeemed the code.
     pub holder: SubmissionId,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch: Option<String>,
@@ -104,27 +98,22 @@ pub struct CodeRefusal {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consent {
-    /// `None` if neither the campaign nor the caller names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     pub language: Language,
 }
 
-/// Each state adds about 200 bytes to every later write of the submission.
+/// Each state adds some 200 bytes to every later write.
 const MAX_HISTORY: usize = 12;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PastState {
-    /// When the state began.
     pub at: Timestamp,
-    /// The outcome at that time.
     #[serde(rename = "standing")]
     pub status: SubmissionStatus,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
-    /// A step was in progress.
     pub is_under_way: bool,
-    /// The unexpected response.
     #[serde(rename = "surprise", skip_serializing_if = "Option::is_none")]
     pub anomaly: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -132,7 +121,7 @@ pub struct PastState {
 }
 
 impl PastState {
-    /// True if the two states differ only in steps that started or ended.
+    /// True if the states differ only in steps that started or ended.
     fn is_same(&self, other: &Self) -> bool {
         let Self {
             at: _,
@@ -156,16 +145,13 @@ impl PastState {
 pub struct OperatorDecision {
     pub by: String,
     pub at: Timestamp,
-    /// The operator's reason.
     pub why: Option<String>,
-    /// The second operator, where one had to agree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirmed: Option<Confirmation>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
 }
 
-/// A second operator's agreement to a decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confirmation {
     pub by: String,
@@ -198,7 +184,7 @@ impl OperatorDecision {
             .any(|name| theirs.contains(&name.to_lowercase()))
     }
 
-    /// The decision without the operators' words, which may name a person.
+    /// Operators' words may name a person.
     fn without_words(self) -> Self {
         let confirmed = self.confirmed.map(|second| Confirmation {
             why: None,
@@ -220,13 +206,11 @@ pub struct DeclaredPurchase {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeclaredItem {
-    /// Its key in the campaign.
     pub key: String,
     /// 1 to 99.
     pub qty: u32,
 }
 
-/// Known before the decision.
 #[derive(Clone, Debug)]
 pub struct NewSubmission {
     pub submission_id: SubmissionId,
@@ -348,7 +332,7 @@ impl Submission {
             })
     }
 
-    /// Without personal data: reference, outcome, entries, day and prize stay.
+    /// Removes personal data: reference, outcome, entries, day and prize stay.
     #[must_use]
     pub fn erased(&self, entrant_id: EntrantId) -> Self {
         let upstream = self.upstream.clone().map(|upstream| PartnerMessage {
@@ -380,8 +364,8 @@ impl Submission {
         }
     }
 
-    /// Without personal data once retention is over, but under the same pseudonym, which limits and
-    /// codes refer to. `None` while the phone is still needed.
+    /// Removes personal data once retention is over, except the pseudonym that limits and codes
+    /// refer to. `None` while the phone is needed.
     #[must_use]
     pub fn past_retention(&self) -> Option<Self> {
         let is_settled = self.status.is_terminal() && self.approval.is_none();

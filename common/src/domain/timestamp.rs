@@ -47,7 +47,7 @@ impl Timestamp {
         self.0.timestamp_millis()
     }
 
-    /// As in DynamoDB's expiry attribute.
+    /// Unit of DynamoDB's expiry.
     pub const fn as_seconds(self) -> i64 {
         self.0.timestamp()
     }
@@ -77,7 +77,7 @@ impl Timestamp {
 }
 
 impl From<DateTime<Utc>> for Timestamp {
-    /// Cuts off fractions of a millisecond. A leap second counts as the second before it.
+    /// Truncates to milliseconds. A leap second counts as the second before it.
     fn from(time: DateTime<Utc>) -> Self {
         // Within a leap second, chrono counts beyond 999.
         let millis = i64::from(time.timestamp_subsec_millis() % 1_000);
@@ -94,7 +94,7 @@ impl From<Timestamp> for DateTime<Utc> {
 impl FromStr for Timestamp {
     type Err = InvalidTimestamp;
 
-    /// Any offset from UTC.
+    /// Accepts any offset.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let time = DateTime::parse_from_rfc3339(text)
             .map_err(|_| InvalidTimestamp)?

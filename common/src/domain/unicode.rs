@@ -1,11 +1,10 @@
-//! Text as people type and paste it: invisible characters, and several spellings of the same character.
+//! Text as people type and paste it: invisible characters, and several spellings of one character.
 
 use std::ops::RangeInclusive;
 
 use icu_normalizer::ComposingNormalizerBorrowed;
 
-/// General category Cf in Unicode 16: invisible, and added by keyboards, word processors and web
-/// pages.
+/// General category Cf in Unicode 16: invisible, added by keyboards, word processors and web pages.
 const FORMAT: [RangeInclusive<char>; 21] = [
     '\u{ad}'..='\u{ad}',
     '\u{600}'..='\u{605}',
@@ -54,7 +53,7 @@ const DASHES: [RangeInclusive<char>; 20] = [
     '\u{10ead}'..='\u{10ead}',
 ];
 
-/// The minus sign: a symbol to Unicode, a dash to people.
+/// A symbol to Unicode, a dash to people.
 const MINUS: char = '\u{2212}';
 
 pub fn is_format(c: char) -> bool {
@@ -65,12 +64,12 @@ pub fn is_dash(c: char) -> bool {
     c == MINUS || DASHES.iter().any(|range| range.contains(&c))
 }
 
-/// White space is none.
+/// White space does not count.
 pub fn has_control(text: &str) -> bool {
     text.contains(|c: char| c.is_control() && !c.is_whitespace())
 }
 
-/// Without white space and format characters at its ends.
+/// Strips white space and format characters.
 pub fn stripped(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || is_format(c))
 }
@@ -98,8 +97,8 @@ pub fn digit(c: char) -> Option<u32> {
     values.flatten().find(|value| *value < 10)
 }
 
-/// NFKC in upper case, without white space and format characters. `map` then changes or removes
-/// each character.
+/// NFKC in upper case, without white space and format characters; `map` changes or removes each
+/// other character.
 pub(super) fn folded(text: &str, map: impl Fn(char) -> Option<char>) -> String {
     let normalizer = ComposingNormalizerBorrowed::new_nfkc();
     let upper = normalizer

@@ -1,5 +1,5 @@
-//! Verifies the log: the chain of hashes is walked from the end of the log to its first row. Items that the chain passes
-//! by were written without `ops`.
+//! Verifies the chain of hashes, from the end of the log to its first row. Items outside the chain
+//! were written without `ops`.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,30 +12,28 @@ const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_mins(5);
 
 type Hash = [u8; 32];
 
-/// How a row differs from what was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AuditBreak {
     #[error("it was changed: its hash is not that of its content")]
     Changed,
     #[error("it is missing")]
     Missing,
-    /// Its `previous` is another hash than that of the row before.
+    /// `previous` is not the hash of the row before.
     #[error("it was written after another row than the one before it: one of them was replaced")]
     DoesNotFollow,
-    /// The end of the log has another hash.
+    /// The recorded end has another hash.
     #[error("the end of the log does not name it: the row or the end was replaced")]
     NotAtHead,
-    /// No row was written after it, so `ops` did not write it.
+    /// No row follows it, so `ops` did not write it.
     #[error("it was written without `ops`, which has passed it by")]
     Foreign,
-    /// Its time is before that of the row before it.
     #[error("its time is {minutes} minutes before that of the row before it: a clock was wrong")]
     TimeWentBack { minutes: u64 },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditFinding {
-    /// 0 if its key has no number that a row can have.
+    /// 0 if the key has no valid number.
     pub sequence: u64,
     /// `None` if the row is missing.
     pub day: Option<String>,
@@ -58,7 +56,6 @@ pub struct AuditCheck {
     changed: Vec<(u64, String)>,
 }
 
-/// Its hash is that of its content.
 #[derive(Clone, Copy, Debug)]
 struct Link {
     sequence: u64,
@@ -69,15 +66,13 @@ struct Link {
 
 #[derive(Default)]
 struct Chain {
-    /// Among all rows.
     places: Vec<usize>,
-    /// Exclusive numbers between which a row was changed or removed.
+    /// Exclusive numbers around a changed or removed row.
     gaps: Vec<(u64, u64)>,
     findings: Vec<AuditFinding>,
 }
 
 impl AuditCheck {
-    /// The end has to be read before the rows.
     pub fn new(head: Option<&AuditHead>) -> Self {
         let (end, end_hash) = head.map_or_else(
             || (0, before_the_first()),
@@ -103,10 +98,8 @@ impl AuditCheck {
         }
     }
 
-    /// Ends the check. Leaves out the rows after the end if `has_grown`: if rows were added since it was read.
-    ///
-    /// # Errors
-    /// The rows that do not fit, by their numbers.
+    /// Ends the check, or returns what does not fit, by number. With `has_grown`, rows after the
+    /// end were added since it was read and are left out.
     pub fn finish(mut self, has_grown: bool) -> Result<VerifiedAudit, Vec<AuditFinding>> {
         if has_grown {
             self.rows.retain(|row| row.sequence <= self.end);
@@ -149,7 +142,7 @@ impl AuditCheck {
         Err(findings)
     }
 
-    /// Where it is broken, the next row below is taken for the one that should be there.
+    /// Continues after a break with the next row below.
     fn chain(&self) -> Chain {
         let by_hash: HashMap<Hash, usize> = (0..)
             .zip(&self.rows)
@@ -197,7 +190,6 @@ impl AuditCheck {
         }
     }
 
-    /// Both numbers are exclusive.
     fn note_gap(&self, chain: &mut Chain, lower: u64, upper: u64, beside: Option<Link>) {
         chain.gaps.push((lower, upper));
         let is_between = |sequence: u64| lower < sequence && sequence < upper;
@@ -225,7 +217,6 @@ impl AuditCheck {
 }
 
 impl Link {
-    /// `None` if its hashes are no hashes.
     fn new(row: &AuditRow) -> Option<Self> {
         let (hash, previous) = (decoded(&row.hash)?, decoded(&row.previous)?);
         Some(Self {

@@ -9,9 +9,8 @@ use super::{DrawName, Operator};
 use crate::domain::ids::{Reference, SubmissionId};
 use crate::domain::timestamp::Timestamp;
 
-/// Then the next winner is drawn.
+/// The next winner is drawn after them.
 pub const MAX_CALLS: u8 = 3;
-/// Verifiers ask for it too.
 const MIN_BETWEEN_CALLS: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,22 +19,21 @@ pub struct Contact {
     /// Counted from 0.
     pub tier: u32,
     pub prize: String,
-    /// Its place in the tier's order, from 1.
+    /// Place in the tier's order, from 1.
     pub place: u64,
     /// Row of `entries.csv`, from 0.
     pub row: u64,
-    /// First of the row, published. `None` if there was no number to call.
+    /// The row's first reference, published. `None` if there was no number to call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference: Option<Reference>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub submission_id: Option<SubmissionId>,
-    /// `None` once the person was erased.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
     /// `None` once the person was erased.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub masked_phone: Option<String>,
-    /// Oldest first, from [`ContactEvent::Drawn`] on.
+    /// Oldest first, starting with [`ContactEvent::Drawn`].
     pub steps: Vec<ContactStep>,
     pub revision: u32,
 }
@@ -52,16 +50,13 @@ pub struct ContactStep {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum ContactEvent {
-    /// Its place came up.
     Drawn,
     NoAnswer,
     Reached,
     Identified,
     HandedOver,
-    /// The next in the order is drawn.
     Skipped {
         reason: SkipReason,
-        /// Who agreed.
         #[serde(skip_serializing_if = "Option::is_none")]
         inspector: Option<String>,
     },
@@ -69,27 +64,25 @@ pub enum ContactEvent {
 
 text_enum! {
     pub enum SkipReason {
-        /// To three calls.
+        /// Three calls were not answered.
         NoAnswer = "no_answer",
         WrongNumber = "wrong_number",
         UnderAge = "under_age",
-        /// No identity card of their own.
         NotIdentified = "not_identified",
         Declined = "declined",
         Excluded = "excluded",
-        /// Did not come in time.
+        /// The prize was not collected in time.
         NotCollected = "not_collected",
         HasPrize = "has_prize",
         Erased = "erased",
-        /// When its retention ended.
         PhoneDeleted = "phone_deleted",
-        /// Every entry of the row.
+        /// All entries of the row were revoked.
         Revoked = "revoked",
     }
 }
 
 impl SkipReason {
-    /// Operators give it; the others follow from the rules.
+    /// True if operators give this reason; the others follow from the rules.
     pub fn is_given(self) -> bool {
         !matches!(self, Self::HasPrize | Self::Erased | Self::PhoneDeleted)
     }
@@ -116,7 +109,7 @@ impl SkipReason {
 pub enum ContactState {
     Drawn,
     Called {
-        /// No more than [`MAX_CALLS`].
+        /// At most [`MAX_CALLS`].
         times: u8,
     },
     Reached,
@@ -143,7 +136,6 @@ impl fmt::Display for ContactState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowStatus {
     Counts,
-    /// All were revoked.
     Revoked,
 }
 
@@ -214,15 +206,12 @@ impl Contact {
         self.steps.last().map(|step| step.at)
     }
 
-    /// True if the winner has it, or can get it.
+    /// True if the winner has the prize, or can get it.
     pub fn holds_prize(&self) -> bool {
         self.is_open() || self.state() == ContactState::HandedOver
     }
 
-    /// The contact with this step.
-    ///
-    /// # Errors
-    /// When the step does not follow.
+    /// The contact with this step, unless the step does not follow.
     pub fn after(&self, step: ContactStep) -> Result<Self, StepRefused> {
         check(self.state(), &step.event)?;
         self.check_pace(&step)?;
@@ -249,10 +238,7 @@ impl Contact {
         }
     }
 
-    /// [`Self::after`], for an operator's step.
-    ///
-    /// # Errors
-    /// When the step does not follow, or its reason does not fit the entries.
+    /// [`Self::after`] for an operator's step; its reason must fit the entries.
     pub fn after_operator(
         &self,
         step: ContactStep,
@@ -275,7 +261,6 @@ impl Contact {
         }
     }
 
-    /// False once the person was erased.
     pub fn names_person(&self) -> bool {
         self.submission_id.is_some() || self.region.is_some() || self.masked_phone.is_some()
     }

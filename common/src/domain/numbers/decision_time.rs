@@ -1,5 +1,5 @@
-//! How long submissions waited for their decision, counted in fixed spans, so that sums over any days give percentiles. A
-//! percentile is the upper end of its span.
+//! Waits for decisions, counted in fixed spans, so that sums over any days give percentiles: the
+//! upper end of a span.
 
 use super::{Amount, Submission};
 
@@ -13,12 +13,11 @@ const LONGER: &str = "longer";
 text_enum! {
     pub enum Kind {
         Receipt = "receipt",
-        /// The partner's answer.
         Code = "code",
     }
 }
 
-/// Kind and span of a submission that was not decided at once.
+/// `None` if decided at once.
 pub(super) fn dimension(submission: &Submission) -> Option<String> {
     let Submission {
         status,
@@ -30,7 +29,7 @@ pub(super) fn dimension(submission: &Submission) -> Option<String> {
     if !status.is_terminal() {
         return None;
     }
-    // A change after the decision, such as an erasure, must not lengthen the wait.
+    // Later changes, such as an erasure, must not lengthen the wait.
     let decided = history.iter().find(|past| past.status.is_terminal());
     let decided_at = decided.map_or(*updated_at, |past| past.at);
     let was_open = history
@@ -59,7 +58,6 @@ pub enum Percentile {
     MoreThan(u64),
 }
 
-/// `None` if nothing was decided.
 pub fn percentile<'a>(
     kind: Kind,
     amounts: impl Iterator<Item = (&'a str, Amount)>,

@@ -1,7 +1,6 @@
-//! The position up to which a shard's changes are counted, so that each counts once however often it is delivered.
-//!
-//! A stream delivers the changes of a shard in their order, but can deliver some of them again. Changes up to the mark are
-//! skipped, and the mark moves in the same transaction that counts.
+//! The position up to which a shard's changes are counted. A stream can deliver changes again,
+//! always in order: changes up to the mark are skipped, and it moves in the transaction that
+//! counts.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -9,10 +8,9 @@ use std::str::FromStr;
 
 use super::Cells;
 
-/// DynamoDB takes 100 items, one of which is the mark.
+/// A transaction takes 100 items, one of which is the mark.
 pub const MAX_CELLS: usize = 90;
 
-/// Up to 40 digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SequenceNumber(String);
 
@@ -41,7 +39,7 @@ impl fmt::Display for SequenceNumber {
 }
 
 impl Ord for SequenceNumber {
-    /// By value: numbers of a shard can have different lengths.
+    /// Compares by value: numbers of a shard differ in length.
     fn cmp(&self, other: &Self) -> Ordering {
         let digits = |number: &'_ Self| number.0.trim_start_matches('0').len();
         let (own, others) = (
@@ -60,17 +58,15 @@ impl PartialOrd for SequenceNumber {
     }
 }
 
-/// Changes of a shard up to this are counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShardCheckpoint {
     pub sequence: SequenceNumber,
-    /// Counted cells of this change; `None` when all are. A phone with submissions on a hundred
-    /// days has more than fit into a transaction.
+    /// Counted cells of this change; `None` when all are. A phone active on a hundred days has more
+    /// than a transaction takes.
     pub cells: Option<usize>,
 }
 
 impl ShardCheckpoint {
-    /// `None` when all are.
     fn counted_of(&self, sequence: &SequenceNumber) -> Option<usize> {
         match sequence.cmp(&self.sequence) {
             Ordering::Less => None,
@@ -87,21 +83,19 @@ pub struct Change {
 }
 
 impl Change {
-    /// True if any part of it is still uncounted.
     pub fn is_uncounted(&self, mark: Option<&ShardCheckpoint>) -> bool {
         mark.is_none_or(|mark| mark.counted_of(&self.sequence).is_some())
     }
 }
 
-/// Writes of one transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// They may cancel each other out; the mark moves all the same.
+    /// Possibly empty; the mark moves all the same.
     pub cells: Cells,
     pub mark: ShardCheckpoint,
 }
 
-/// `changes` are in the shard's order; `None` when none of them adds anything more.
+/// `changes` are in the shard's order; `None` when all are counted.
 pub fn next_step(changes: &[Change], mark: Option<&ShardCheckpoint>) -> Option<Step> {
     let mut step: Option<Step> = None;
     for Change { sequence, cells } in changes {

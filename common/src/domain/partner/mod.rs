@@ -1,10 +1,8 @@
-//! An external partner that verifies a campaign's codes: requests to it and replies from it.
+//! An external partner that verifies a campaign's codes.
 //!
 //! - [`template`]: the body of a request
 //! - [`reply`]: the parts of a reply that count; [`mod@pointer`] finds them
-//! - [`outcome`]: what follows for the submission from a reply, or from none
-//!
-//! `upstream::partner` sends the requests.
+//! - [`outcome`]: what follows for the submission
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,38 +27,35 @@ pub struct PartnerRules {
     pub url: String,
     #[serde(default)]
     pub method: Method,
-    /// They are not secret.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// Carries our secret.
     #[serde(default)]
     pub secret: Option<PartnerSecret>,
     #[serde(default = "PartnerRules::most_seconds")]
     pub timeout_seconds: u32,
-    /// Requests of consumers, 1 to [`PartnerRules::MAX_IN_FLIGHT`]; those from the queue do not
-    /// count.
+    /// Limit on consumers' requests, 1 to [`PartnerRules::MAX_IN_FLIGHT`]; those from the queue are
+    /// not counted.
     #[serde(default = "PartnerRules::default_max_in_flight")]
     pub max_in_flight: u32,
     #[serde(default)]
     pub code: CodeForm,
     pub body: Option<Template>,
     pub reply: ReplyPointers,
-    /// Meaning of each of the partner's codes, which are taken as text.
+    /// The partner's codes, as text.
     pub outcomes: BTreeMap<String, MessageKey>,
 }
 
 impl PartnerRules {
-    /// The caller waits as long, and API Gateway not much longer.
+    /// The caller waits as long; API Gateway allows little more.
     pub const MAX_TIMEOUT_SECONDS: u32 = 8;
 
-    /// Bounds a request to a partner, preparations included.
     pub const MAX_TIMEOUT: Duration =
         Duration::from_secs(1).saturating_mul(Self::MAX_TIMEOUT_SECONDS);
 
-    /// Eight seconds each: a small part of an account's concurrency.
+    /// A small part of an account's concurrency, at eight seconds each.
     pub const DEFAULT_MAX_IN_FLIGHT: u32 = 50;
 
-    /// Concurrency of a new account's functions.
+    /// Concurrency of a new account.
     pub const MAX_IN_FLIGHT: u32 = 1_000;
 
     fn default_max_in_flight() -> u32 {
@@ -79,18 +74,14 @@ impl PartnerRules {
         )
     }
 
-    /// Never panics on any bytes.
-    ///
-    /// # Errors
-    /// When the body does not follow the agreement with the partner, so it does not count as an
-    /// answer.
+    /// Never panics. A body that breaks the agreement does not count as an answer.
     pub fn read(&self, body: &[u8]) -> Result<PartnerVerdict, InvalidReply> {
         reply::read(&self.reply, &self.outcomes, body)
     }
 
     /// True for final decisions that are not about a receipt.
     pub fn can_mean(key: MessageKey) -> bool {
-        // These are temporary, so they must not reject permanently.
+        // The excluded ones are temporary and must not reject permanently.
         let passes = matches!(
             key,
             MessageKey::ServiceUnavailable | MessageKey::RateLimited | MessageKey::CodeHeld
@@ -104,7 +95,7 @@ impl PartnerRules {
 }
 
 impl fmt::Debug for PartnerRules {
-    /// Leaves out the values of headers and the query of the URL: there may be a secret in them.
+    /// Header values and the URL's query may hold secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let url = self
             .url
@@ -126,12 +117,10 @@ impl fmt::Debug for PartnerRules {
 text_enum! {
     #[derive(Default)]
     pub enum Method {
-        /// `POST`.
         #[default]
         Post = "POST",
-        /// `PUT`.
         Put = "PUT",
-        /// `GET`, also with a body.
+        /// May have a body.
         Get = "GET",
     }
 }
@@ -139,15 +128,14 @@ text_enum! {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartnerSecret {
     pub header: String,
-    /// Name in Secrets Manager, not the value.
+    /// Name in Secrets Manager.
     pub name: String,
 }
 
 #[derive(Clone, PartialEq, Eq)]
 pub struct PartnerRequest {
-    /// The submission's id: the partner treats requests with the same id as one.
+    /// Submission id: the partner treats requests with the same id as one.
     pub reference: String,
-    /// As [`PartnerRules::code`] says.
     pub code: String,
     /// E.164.
     pub phone: String,

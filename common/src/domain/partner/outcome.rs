@@ -1,4 +1,4 @@
-//! The outcome of a request to a partner, and the transition that follows.
+//! The outcome of a request to a partner, and the resulting transition.
 
 use super::PartnerRequest;
 use super::reply::{PartnerMessage, PartnerVerdict};
@@ -10,22 +10,20 @@ use crate::domain::submission::Submission;
 use crate::domain::submission::transition::{AlreadySettled, Findings, Transition};
 use crate::domain::timestamp::Timestamp;
 
-/// The text of an instant prize that the partner did not name.
 const UNNAMED_PRIZE: &str = "Instant prize";
-/// The reason of a submission whose partner has not answered for a day.
+/// The partner has not answered for a day.
 const UNANSWERED: &str = "partner_unanswered";
-/// The reason of a submission whose code is used, perhaps by an earlier request whose answer was lost.
+/// The code is used, perhaps by an earlier request whose answer was lost.
 const USED_WHEN_ASKED_AGAIN: &str = "partner_used_when_asked_again";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartnerOutcome {
     Decided(PartnerVerdict),
     NoAnswer(Unanswered),
-    /// The partner was not asked.
     CircuitOpen {
         retry_at: Timestamp,
     },
-    /// The partner was not asked: too many requests of the campaign are in flight.
+    /// Too many requests of the campaign are in flight; the partner was not asked.
     AtLimit,
 }
 
@@ -41,11 +39,10 @@ pub struct Unanswered {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultOwner {
-    /// It is down or refuses us, and other requests would fail too.
+    /// It is down or refuses us; other requests would fail too.
     Partner,
-    /// Its operator: the reply cannot be understood, or no request can be made.
+    /// The reply cannot be understood, or no request can be made.
     Campaign,
-    /// A part of it failed, so the partner was not asked.
     Service,
 }
 
@@ -87,12 +84,11 @@ impl PartnerOutcome {
         metrics
     }
 
-    /// True if the partner rejected the code as unknown.
     pub fn is_wrong_code(&self) -> bool {
         matches!(self, Self::Decided(verdict) if verdict.outcome == MessageKey::Invalid)
     }
 
-    /// `entries` is for an acceptance without a number of the partner's.
+    /// `entries` applies if the partner names no number.
     pub fn apply(
         &self,
         before: &Submission,
@@ -143,7 +139,7 @@ impl PartnerOutcome {
                 )
             }
             Self::CircuitOpen { retry_at } => wait(progress, retry.after_circuit(*retry_at), retry),
-            // The queue asks the partner right away.
+            // The queue asks the partner at once.
             Self::AtLimit => (
                 Transition::Unanswered {
                     retry_at: retry.now,
@@ -178,7 +174,7 @@ fn decided(verdict: &PartnerVerdict, progress: PartnerProgress, entries: u32) ->
     }
 }
 
-/// Escalates if the partner has not answered for a day.
+/// Escalates after a day.
 fn wait(
     progress: PartnerProgress,
     retry_at: Timestamp,
@@ -204,7 +200,6 @@ fn wait(
     )
 }
 
-/// `None` when no code of the partner's is known.
 pub fn partner_request(submission: &Submission, phone: &Phone) -> Option<PartnerRequest> {
     let code = submission.partner_code.as_ref()?;
     Some(PartnerRequest {

@@ -5,7 +5,6 @@ use serde_json::Value;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplyPointers {
-    /// Decides.
     pub code: Pointer,
     #[serde(default)]
     pub message: Option<Pointer>,
@@ -15,7 +14,7 @@ pub struct ReplyPointers {
     pub prize: Option<Pointer>,
 }
 
-/// JSON Pointer (RFC 6901), such as `/status`.
+/// RFC 6901, such as `/status`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Pointer(String);

@@ -1,5 +1,5 @@
-//! A partner's reply, parsed strictly: a guess would redeem or reject permanently. Debug prints nothing of the
-//! partner's.
+//! A partner's reply, parsed strictly: a guess would redeem or reject permanently. Debug output
+//! hides its texts.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,22 +10,17 @@ use serde_json::Value;
 use super::pointer::{Pointer, ReplyPointers};
 use crate::domain::message::MessageKey;
 
-/// More are the partner's mistake.
 pub const MAX_ENTRIES: u32 = 10_000;
-/// It goes into one line.
 pub const MAX_PRIZE_CHARS: usize = 120;
-/// More are cut off.
+/// Longer ones are cut.
 pub const MAX_MESSAGE_CHARS: usize = 500;
-/// Known codes are shorter.
 pub const MAX_CODE_CHARS: usize = 64;
 
 #[derive(Clone, PartialEq, Eq)]
 pub struct PartnerVerdict {
     /// See [`super::PartnerRules::can_mean`].
     pub outcome: MessageKey,
-    /// Set if the reply names a number.
     pub entries: Option<u32>,
-    /// Words for people.
     pub prize: Option<String>,
     pub upstream: PartnerMessage,
 }
@@ -71,21 +66,18 @@ pub enum UpstreamCode {
 
 masked_debug!(UpstreamCode);
 
-/// Includes the partner's words if its code was found.
+/// Holds the partner's words once its code was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InvalidReply {
     NotJson,
     /// Missing, or neither a text nor a whole number.
     Code,
-    /// The campaign's table does not have it.
     UnknownCode(PartnerMessage),
-    /// Not a whole number, or too many.
     Entries(PartnerMessage),
     Prize(PartnerMessage),
 }
 
 impl InvalidReply {
-    /// For metrics and records.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::NotJson => "not_json",
@@ -119,7 +111,7 @@ pub(super) fn read(
         .ok_or(InvalidReply::Code)?;
     let find =
         |pointer: &Option<Pointer>| pointer.as_ref().and_then(|pointer| pointer.find(&document));
-    // Nothing depends on the message, so a wrong type is only left out.
+    // The message decides nothing, so a wrong type is ignored.
     let message = find(&pointers.message).and_then(Value::as_str);
     let upstream = PartnerMessage {
         code,
@@ -176,7 +168,6 @@ fn cut(text: &str, most_chars: usize) -> String {
     printable(text).take(most_chars).collect()
 }
 
-/// Replaces control characters by spaces; our replies must not have any.
 fn printable(text: &str) -> impl Iterator<Item = char> {
     text.chars().map(|c| if c.is_control() { ' ' } else { c })
 }

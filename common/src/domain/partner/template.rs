@@ -1,4 +1,4 @@
-//! The body of a request to a partner: JSON with placeholders.
+//! The body of a request: JSON with placeholders.
 
 use std::fmt;
 
@@ -17,12 +17,11 @@ pub struct Template(Value);
 
 text_enum! {
     pub enum Placeholder {
-        /// The submission's id.
         Reference = "{{reference}}",
         Code = "{{code}}",
         Phone = "{{phone}}",
         Campaign = "{{campaign}}",
-        /// True if the submission is live; JSON `true` or `false` if it is the whole text.
+        /// `true` for a live submission; a JSON boolean if it is the whole text.
         Livemode = "{{livemode}}",
     }
 }
@@ -127,7 +126,7 @@ fn rendered(value: &Value, request: &PartnerRequest) -> Value {
 }
 
 fn rendered_text(text: &str, request: &PartnerRequest) -> Value {
-    // The template was checked when it was made, so every piece is valid.
+    // The template was validated, so every piece is valid.
     let pieces: Vec<Piece<'_>> = pieces(text).filter_map(Result::ok).collect();
     if let [Piece::Placeholder(Placeholder::Livemode)] = pieces.as_slice() {
         return Value::Bool(request.livemode);
@@ -136,7 +135,7 @@ fn rendered_text(text: &str, request: &PartnerRequest) -> Value {
         Piece::Text(text) => text,
         Piece::Placeholder(placeholder) => Placeholder::value(placeholder, request),
     };
-    // One pass: a placeholder inside a value stays as it is.
+    // One pass: a placeholder inside a value is not replaced.
     Value::String(pieces.into_iter().map(text).collect())
 }
 
@@ -146,7 +145,6 @@ enum Piece<'t> {
     Placeholder(Placeholder),
 }
 
-/// Literal parts and placeholders, in order.
 fn pieces(text: &str) -> impl Iterator<Item = Result<Piece<'_>, TemplateError>> {
     let mut rest = text;
     std::iter::from_fn(move || {

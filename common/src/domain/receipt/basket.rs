@@ -1,4 +1,4 @@
-//! The participating products bought: matches the descriptions in a fiscal record with a campaign's products.
+//! Matches the items of a fiscal record with a campaign's products.
 
 use super::record::FiscalItem;
 use super::rules::Product;
@@ -10,7 +10,7 @@ pub(super) struct Bought<'a> {
 }
 
 impl Bought<'_> {
-    /// A product bought by weight counts as one piece at least.
+    /// Weighed products count as one piece at least.
     fn pieces(&self) -> u32 {
         u32::try_from(self.thousandths / 1_000)
             .unwrap_or(u32::MAX)
@@ -22,7 +22,7 @@ impl Bought<'_> {
     }
 }
 
-/// Each product once, in the campaign's order. Returned items are subtracted.
+/// Each product once, in the campaign's order, minus returned items.
 pub(super) fn bought<'a>(items: &[FiscalItem], products: &'a [Product]) -> Vec<Bought<'a>> {
     let one_piece = 1_000;
     let mut bought: Vec<Bought<'a>> = products
@@ -66,7 +66,7 @@ fn product_of(item: &FiscalItem, products: &[Product]) -> Option<usize> {
         .iter()
         .enumerate()
         .filter_map(|(index, product)| Some((longest(product)?, index)));
-    // If two texts are equally long, the campaign's order decides.
+    // The campaign's order breaks ties.
     matches
         .max_by_key(|(length, index)| (*length, std::cmp::Reverse(*index)))
         .map(|(_, index)| index)
@@ -101,7 +101,6 @@ fn bare(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// `None` if nothing was bought.
 pub(super) fn in_words(bought: &[Bought<'_>]) -> Option<String> {
     let words: Vec<_> = bought
         .iter()

@@ -1,34 +1,26 @@
-//! The checks that a receipt went through, reconstructed from the reasons of its verdict. The service stops at the first
-//! check that fails, so all earlier ones passed.
+//! The checks of a receipt, reconstructed from its verdict's reasons. The service stops at the
+//! first failure, so all earlier checks passed.
 
 use super::judgement::{Reason, Rule};
 use crate::domain::message::MessageKey;
 
 text_enum! {
-    /// Why no receipt was read out of a photo.
     pub enum PhotoFault {
-        /// There is no file.
         Missing = "photo_missing",
-        /// The file is not a picture.
         NotDecoded = "photo_not_decoded",
-        /// The picture is damaged.
         Damaged = "photo_damaged",
-        /// More bytes or pixels than the reader takes.
+        /// Too many bytes or pixels.
         TooLarge = "photo_too_large",
-        /// More than one picture.
         Animated = "photo_animated",
-        /// The reader ran out of time.
         TooSlow = "photo_too_slow",
         ReaderCrashed = "photo_reader_crashed",
-        /// No QR code was found.
         NoQrCode = "no_qr_code",
-        /// None of the QR codes is a receipt's.
+        /// No QR code is a receipt's.
         NoReceipt = "no_receipt_in_qr_codes",
-        /// QR codes of more than one receipt.
         SeveralReceipts = "several_receipts_in_photo",
-        /// The QR code has no time, which a look-up needs.
+        /// A look-up needs the time.
         NoTime = "no_time_in_qr_code",
-        /// Nothing was read, and another submission has sent the same file.
+        /// Nothing was read, and another submission sent the same file.
         SeenBefore = "photo_seen_before",
     }
 }
@@ -54,13 +46,11 @@ impl PhotoFault {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
-    /// A readable photo. A typed receipt has none.
+    /// A typed receipt has no photo.
     Photo,
     /// Code and time of one receipt.
     Code,
-    /// The tax authority has it.
     Record,
-    /// The record meets it.
     Rule(Rule),
 }
 
@@ -69,7 +59,7 @@ pub enum CheckResult {
     Passed,
     /// It decided the verdict.
     Failed(&'static str),
-    /// An earlier check decided the verdict, or the reasons name no check.
+    /// An earlier check failed, or the reasons name no check.
     NotReached,
 }
 
@@ -82,7 +72,6 @@ impl Check {
             .chain(rules)
     }
 
-    /// With the reason's stable name.
     fn from_reason(reason: &str) -> Option<(Self, &'static str)> {
         let faults = PhotoFault::ALL
             .into_iter()
@@ -102,7 +91,7 @@ impl Check {
     }
 }
 
-/// If no check gives any of these reasons, none counts as reached.
+/// None counts as reached without a known reason.
 pub fn checks(reasons: &[String]) -> Vec<(Check, CheckResult)> {
     // The last reason is the most precise.
     let failed = reasons

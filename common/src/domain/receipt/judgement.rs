@@ -1,5 +1,5 @@
-//! The verdict on a receipt: a pure function of the tax authority's record and the campaign. The consumer's own
-//! description of the purchase has no influence.
+//! The verdict on a receipt: a pure function of the tax authority's record and the campaign. What
+//! the consumer declares has no influence.
 
 use std::time::Duration;
 
@@ -13,15 +13,14 @@ use crate::domain::campaign::{Campaign, Window};
 use crate::domain::message::MessageKey;
 use crate::domain::timestamp::Timestamp;
 
-/// Callers see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiptSummary {
-    /// By the authority's record, `YYYY-MM-DD`.
+    /// Date of the record, `YYYY-MM-DD`.
     pub date: Option<String>,
     /// Key of the participating branch.
     pub branch: Option<String>,
     pub items_summary: Option<String>,
-    /// Earned if an operator accepts it; `None` if no item qualifies. Not shown to callers.
+    /// Entries if an operator accepts; `None` if no item qualifies. Not shown to callers.
     #[serde(default)]
     pub counted_entries: Option<u32>,
 }
@@ -43,23 +42,15 @@ pub enum ReceiptVerdict {
 }
 
 text_enum! {
-    /// For logs and operators.
     pub enum Reason {
-        /// The shop cancelled the receipt.
         Cancelled = "receipt_cancelled",
-        /// The device was in training mode.
         TrainingReceipt = "receipt_from_training",
-        /// The purchase was before or after the campaign's window.
         OutsideWindow = "receipt_outside_window",
-        /// The trader does not take part.
         UnknownTrader = "trader_unknown",
-        /// The trader takes part, but not with this fiscal device.
+        /// The trader takes part, but not with this device.
         UnknownDevice = "fiscal_device_unknown",
-        /// No item is a participating product.
         NoProductMatched = "no_product_matched",
-        /// The purchase was after the submission.
         FromTheFuture = "receipt_from_the_future",
-        /// The record earns more entries than the campaign allows without an operator.
         TooManyEntries = "too_many_entries",
     }
 }
@@ -69,19 +60,17 @@ const FISCAL_OFFSET: FixedOffset = FixedOffset::east_opt(3 * 60 * 60).expect("le
 
 const LAST_TIME: NaiveTime = NaiveTime::from_hms_milli_opt(23, 59, 59, 999).expect("a time");
 
-/// A fiscal device may be ahead of us by this.
+/// Maximum lead of a device's clock.
 const CLOCK_ERROR: Duration = Duration::from_hours(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// Not cancelled, and not a training receipt.
+    /// Neither cancelled nor a training receipt.
     Genuine,
     Window,
     Shop,
-    /// Bought before the submission.
     Past,
     Product,
-    /// No more entries than the campaign allows without an operator.
     MaxEntries,
 }
 
@@ -96,7 +85,7 @@ struct Case<'a> {
 }
 
 impl Rule {
-    /// Ordered as they are judged: the first broken one decides.
+    /// Ordered: the first broken one decides.
     pub const ALL: [Self; 6] = [
         Self::Genuine,
         Self::Window,
@@ -132,7 +121,7 @@ impl Rule {
                     Reason::NoProductMatched,
                 ),
             }),
-            // A mistake of a till or a cashier must not decide a draw.
+            // Mistakes at the till must not decide a draw.
             Self::MaxEntries => (case.entries > rules.max_entries)
                 .then_some(ReceiptVerdict::Review(Reason::TooManyEntries)),
         }
@@ -152,7 +141,6 @@ impl Reason {
     }
 }
 
-/// The first broken [`Rule`] decides.
 pub fn judge(
     record: &FiscalRecord,
     campaign: &Campaign,
@@ -200,7 +188,7 @@ fn void(record: &FiscalRecord) -> Option<(MessageKey, Reason)> {
     Some((MessageKey::ReceiptNotFound, reason))
 }
 
-/// If the record has no time, any moment of its day may be inside.
+/// A record without a time may be any moment of its day.
 fn outside(record: &FiscalRecord, campaign: &Campaign) -> Option<(MessageKey, Reason)> {
     let Window { start, end } = campaign.window;
     let (earliest, latest) = bought_at(record);
@@ -209,13 +197,12 @@ fn outside(record: &FiscalRecord, campaign: &Campaign) -> Option<(MessageKey, Re
     (too_early || too_late).then_some((MessageKey::ReceiptOutsideWindow, Reason::OutsideWindow))
 }
 
-/// A receipt is printed before it is submitted.
 fn later(record: &FiscalRecord, submitted_at: Timestamp) -> bool {
     let (earliest, _) = bought_at(record);
     earliest.is_none_or(|earliest| earliest > submitted_at.after(CLOCK_ERROR))
 }
 
-/// Earliest and latest. The campaign's time zone does not matter.
+/// Earliest and latest time.
 fn bought_at(record: &FiscalRecord) -> (Option<Timestamp>, Option<Timestamp>) {
     let at = |time| instant(record.date, time);
     match record.time {
@@ -224,7 +211,7 @@ fn bought_at(record: &FiscalRecord) -> (Option<Timestamp>, Option<Timestamp>) {
     }
 }
 
-/// `None` for a day outside chrono's range. A constant offset has no gaps and no overlaps.
+/// `None` outside chrono's range. The constant offset has no gaps or overlaps.
 fn instant(date: NaiveDate, time: NaiveTime) -> Option<Timestamp> {
     let instant = date
         .and_time(time)

@@ -1,10 +1,9 @@
 //! Receipts: consumers' proofs of purchase, and their verdicts.
 //!
-//! - [`photo`]: the accepted files; [`payload`]: codes and times of receipts;
+//! - [`photo`]: the accepted files; [`payload`]: codes and times;
 //! - [`sentinel`]: test receipts that name their outcome;
-//! - [`record`]: the tax authority's data on a purchase; [`rules`]: the campaign's; `basket`: the products bought;
-//!   [`judgement`]: the verdict from all of them; [`checks`]: the checks made, reconstructed from the verdict's
-//!   reasons;
+//! - [`record`]: the tax authority's data; [`rules`]: the campaign's; `basket`: the products
+//!   bought; [`judgement`]: the verdict from them; [`checks`]: the checks behind a verdict;
 //! - [`schedule`]: the pace of look-ups.
 
 mod basket;
@@ -28,13 +27,12 @@ use super::ids::{ReceiptId, SubmissionId};
 use super::scope::Scope;
 use super::timestamp::Timestamp;
 
-/// As announced by a caller, with its progress.
+/// A receipt announced by a caller, with its progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     pub receipt_id: ReceiptId,
     pub scope: Scope,
     pub source: Source,
-    /// Set once it is in storage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrived: Option<StoredPhoto>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,24 +40,19 @@ pub struct Receipt {
     pub created_at: Timestamp,
 }
 
-/// Code and time are the only secret of a look-up, so they do not print.
+/// Code and time are the only secret of a look-up, so Debug hides them.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Source {
-    /// Uploaded by the consumer's browser.
     Photo {
-        /// Required of the upload.
         content_type: PhotoType,
-        /// Required of the upload, in bytes.
         size_bytes: u64,
-        /// Set if the browser has read the QR code.
+        /// Read by the browser.
         #[serde(skip_serializing_if = "Option::is_none")]
         qr_payload: Option<String>,
     },
     Typed {
-        /// As typed.
         code: String,
-        /// Printed on the receipt.
         time: ReceiptTime,
     },
 }
@@ -77,19 +70,16 @@ pub enum ReceiptState {
     Attached,
 }
 
-/// Where code and time come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LookupSource {
     Sentinel(ReceiptSentinel),
     Known(ReceiptKey),
-    /// They have to be read from the photo.
     Photo,
-    /// No receipt can have them.
+    /// No receipt has such a code or time.
     Malformed,
 }
 
 impl Receipt {
-    /// True if code and time may be guesses.
     pub fn is_typed(&self) -> bool {
         matches!(self.source, Source::Typed { .. })
     }
@@ -115,7 +105,7 @@ impl Source {
         }
     }
 
-    /// A QR code without a time is not enough for a look-up, so the photo is read as well.
+    /// A QR code without a time is not enough, so the photo is read as well.
     pub fn lookup_source(&self) -> LookupSource {
         if let Some(sentinel) = self.sentinel() {
             return LookupSource::Sentinel(sentinel);

@@ -1,5 +1,4 @@
-//! The code and the time of a receipt, from the payload of its QR code or as typed. A payload is never fetched; it only
-//! identifies the receipt.
+//! Code and time of a receipt, from its QR code or typed. A payload is never fetched.
 
 use std::str::FromStr;
 
@@ -8,15 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::unicode::{folded, is_dash};
 
-/// The only host of receipts' links.
 const HOST: &str = "verify.tra.go.tz";
-/// The query parameter that holds the code in some links.
 const CODE_PARAMETER: &str = "rctvcode";
-/// The longest link with the longest code has about 90 bytes.
+/// The longest valid link has about 90 bytes.
 const MAX_PAYLOAD_BYTES: usize = 200;
 
-/// Worldwide: 6 to 40 upper-case letters and digits. The first six are the fiscal device's, the
-/// rest is the receipt's number.
+/// 6 to 40 upper-case letters and digits, unique worldwide: six for the fiscal device, then the
+/// receipt's number.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct VerificationCode(String);
@@ -25,17 +22,15 @@ impl VerificationCode {
     pub const CHARS: std::ops::RangeInclusive<usize> = 6..=40;
     const DEVICE_CHARS: usize = 6;
 
-    /// Folded like any code. `None` if no receipt can have it.
+    /// Folded like any code.
     pub fn parse_typed(typed: &str) -> Option<Self> {
         folded(typed, |c| (!is_dash(c)).then_some(c)).parse().ok()
     }
 
-    /// Goes into records and requests, never into logs.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Its number on the device: all but the device's six characters.
     pub fn receipt_number(&self) -> &str {
         self.0.get(Self::DEVICE_CHARS..).unwrap_or_default()
     }
@@ -48,7 +43,7 @@ pub struct InvalidVerificationCode;
 impl FromStr for VerificationCode {
     type Err = InvalidVerificationCode;
 
-    /// Either case, with spaces around it.
+    /// Ignores case and surrounding spaces.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let bare = text.trim();
         if !Self::CHARS.contains(&bare.len())
@@ -64,7 +59,7 @@ stored_as_text!(VerificationCode, |code| code.0);
 
 masked_debug!(VerificationCode);
 
-/// Time of day printed on a receipt: the only secret of a look-up.
+/// Time of day on a receipt: the only secret of a look-up.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ReceiptTime {
@@ -86,10 +81,7 @@ impl ReceiptTime {
         })
     }
 
-    /// `h:mm`, `hh:mm` or either with `:ss`. Missing seconds are 00.
-    ///
-    /// # Errors
-    /// When the text is not a time of day.
+    /// `h:mm` or `hh:mm`, with or without `:ss`.
     pub fn from_typed(typed: &str) -> Result<Self, InvalidTime> {
         let mut parts = typed.split(':');
         let hour = parts.next().and_then(|text| number(text, 1..=2));
@@ -103,7 +95,6 @@ impl ReceiptTime {
         }
     }
 
-    /// `HHMMSS`, as in the path of a receipt's link.
     fn from_link(text: &str) -> Option<Self> {
         if text.len() != 6 {
             return None;
@@ -112,12 +103,12 @@ impl ReceiptTime {
         Self::new(part(0..2)?, part(2..4)?, part(4..6)?)
     }
 
-    /// `HHMMSS`. Never logged, like the code.
+    /// `HHMMSS`.
     pub fn expose_compact(self) -> String {
         format!("{:02}{:02}{:02}", self.hour, self.minute, self.second)
     }
 
-    /// `HH:MM:SS`. Never logged, like the code.
+    /// `HH:MM:SS`.
     pub fn expose(self) -> String {
         format!("{:02}:{:02}:{:02}", self.hour, self.minute, self.second)
     }
@@ -151,18 +142,16 @@ impl From<ReceiptTime> for String {
 
 masked_debug!(ReceiptTime);
 
-/// Without the time, no look-up is possible yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceiptKey {
-    /// Names the receipt at the tax authority.
     pub code: VerificationCode,
-    /// `None` if it is not known.
+    /// A look-up needs it.
     pub time: Option<ReceiptTime>,
 }
 
 impl ReceiptKey {
-    /// Takes `https://verify.tra.go.tz/<CODE>_<HHMMSS>`; also `http` or no scheme, a `/` at the
-    /// end, lower case, no time, the code in the query's `rctvcode`, or just the code.
+    /// Takes `https://verify.tra.go.tz/<CODE>_<HHMMSS>`; also `http` or no scheme, a trailing `/`,
+    /// lower case, no time, the code in `rctvcode`, or just the code.
     pub fn from_payload(payload: &str) -> Option<Self> {
         let payload = payload.trim();
         if payload.len() > MAX_PAYLOAD_BYTES {
@@ -201,7 +190,7 @@ impl ReceiptKey {
 
     /// `<CODE>` or `<CODE>_<HHMMSS>`.
     pub(crate) fn from_token(token: &str) -> Option<Self> {
-        // A typed code may have spaces around it, a link may not.
+        // Only a typed code may have spaces around it.
         if token.contains(char::is_whitespace) {
             return None;
         }

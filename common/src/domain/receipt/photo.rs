@@ -1,5 +1,4 @@
 //! The accepted files for photos of receipts.
-
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -8,7 +7,6 @@ use crate::domain::timestamp::Timestamp;
 /// 5 MB as storage and browsers count it.
 pub const MAX_BYTES: u64 = 5 * 1024 * 1024;
 
-/// Bytes at the start of a file that identify its type.
 pub const MAGIC_BYTES: usize = 12;
 
 text_enum! {
@@ -33,7 +31,6 @@ impl PhotoType {
         }
     }
 
-    /// Ignores the file's name.
     pub fn from_magic_bytes(first: &[u8]) -> Option<Self> {
         if first.starts_with(&[0xff, 0xd8, 0xff]) {
             Some(Self::Jpeg)
@@ -47,7 +44,7 @@ impl PhotoType {
     }
 }
 
-/// SHA-256 in hexadecimal, to recognize a file that was sent before.
+/// SHA-256 in hexadecimal, to recognize repeated files.
 pub fn photo_digest(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }
@@ -55,9 +52,8 @@ pub fn photo_digest(bytes: &[u8]) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredPhoto {
     pub bytes: u64,
-    /// Read from the first bytes; `None` if the file is not a photo.
+    /// `None` if the first bytes are not a photo's.
     pub photo_type: Option<PhotoType>,
-    /// First seen.
     pub seen_at: Timestamp,
 }
 

@@ -1,4 +1,4 @@
-//! The record of a found receipt. The customer's personal data are not kept.
+//! The record of a found receipt, without the customer's data.
 
 use std::fmt;
 
@@ -7,46 +7,39 @@ use serde::{Deserialize, Serialize};
 
 use super::payload::{ReceiptTime, VerificationCode};
 
-/// Texts are cut off here.
+/// Longer texts are cut.
 pub const MAX_TEXT_CHARS: usize = 200;
-/// A page with more is not read at all: a part would be a guess.
+/// A page with more is refused: a part would be a guess.
 pub const MAX_ITEMS: usize = 500;
 
-/// Values that are blank at the authority are `None`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FiscalRecord {
-    /// Equal to the requested one.
     pub code: VerificationCode,
-    /// Stands at the head of the receipt.
     pub trader: Option<String>,
-    /// As printed; compare it with [`same_identifier`].
+    /// Printed form; compare with [`same_identifier`].
     pub tin: String,
     pub vrn: Option<String>,
-    /// As printed: with the TIN, it identifies the branch.
+    /// Printed form; identifies the branch together with the TIN.
     pub serial: String,
-    /// Ends with the TIN and the serial number.
+    /// Ends with TIN and serial number.
     pub uin: Option<String>,
     pub tax_office: Option<String>,
-    /// On its device.
     pub receipt_number: String,
     /// The day's closing report that includes the receipt.
     pub z_number: Option<String>,
-    /// Tanzanian.
+    /// Tanzanian, like the time.
     pub date: NaiveDate,
-    /// Tanzanian.
     pub time: Option<ReceiptTime>,
     pub items: Vec<FiscalItem>,
-    /// Without tax, in cents of a shilling, like the others.
+    /// Cents of a shilling, without tax.
     pub total_excl_cents: Option<i64>,
     pub total_tax_cents: Option<i64>,
     pub total_incl_cents: Option<i64>,
-    /// Set if the receipt is void.
     pub void: Option<VoidMark>,
 }
 
 impl fmt::Debug for FiscalRecord {
-    /// Leaves out code, number and time: together they are enough for anyone to look the receipt
-    /// up.
+    /// Hides code, number and time, which are enough to look the receipt up.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FiscalRecord")
             .field("tin", &self.tin)
@@ -61,10 +54,9 @@ impl fmt::Debug for FiscalRecord {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FiscalItem {
-    /// The shop's words; often generic.
     pub description: String,
     pub quantity: Option<Quantity>,
-    /// With tax, in cents of a shilling.
+    /// Cents of a shilling, with tax.
     pub amount_cents: i64,
 }
 
@@ -72,11 +64,10 @@ pub struct FiscalItem {
 #[serde(rename_all = "snake_case")]
 pub enum VoidMark {
     Cancelled,
-    /// Training mode.
     Test,
 }
 
-/// Thousandths: 1,500 is one and a half litres.
+/// Thousandths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Quantity(i64);
@@ -90,7 +81,7 @@ impl Quantity {
         self.0
     }
 
-    /// Finer decimals are cut off, so that never more is counted than was bought.
+    /// Finer decimals are cut, never rounded up.
     pub fn parse(text: &str) -> Option<Self> {
         let number = Number::split(text)?;
         let (kept, _) = number
@@ -101,7 +92,7 @@ impl Quantity {
     }
 }
 
-/// Takes two decimals or fewer: `1,234.56`.
+/// At most two decimals: `1,234.56`.
 pub fn parse_cents(text: &str) -> Option<i64> {
     let number = Number::split(text)?;
     if number.decimals.len() > 2 {
@@ -110,7 +101,6 @@ pub fn parse_cents(text: &str) -> Option<i64> {
     number.scaled(number.decimals, 2)
 }
 
-/// Its digits are checked, its size is not.
 struct Number<'a> {
     negative: bool,
     whole: String,
@@ -139,7 +129,7 @@ impl<'a> Number<'a> {
         })
     }
 
-    /// Times ten to the power of `places`; `decimals` has at most `places` digits.
+    /// Multiplied by 10^`places`; `decimals` has at most `places` digits.
     fn scaled(&self, decimals: &str, places: usize) -> Option<i64> {
         let digits = format!("{}{decimals:0<places$}", self.whole);
         let value: i64 = digits.parse().ok()?;
@@ -151,7 +141,6 @@ impl<'a> Number<'a> {
     }
 }
 
-/// True if commas stand only between thousands.
 fn is_grouped(whole: &str) -> bool {
     let mut groups = whole.split(',');
     let first = groups.next().unwrap_or_default();
@@ -163,7 +152,7 @@ fn is_grouped(whole: &str) -> bool {
         && groups.all(|group| group.len() == 3 && digits(group))
 }
 
-/// Compares letters and digits in any case. A blank equals nothing.
+/// Compares letters and digits in any case; a blank equals nothing.
 pub fn same_identifier(one: &str, other: &str) -> bool {
     let (one, other) = (bare_identifier(one), bare_identifier(other));
     !one.is_empty() && one == other

@@ -5,18 +5,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiptRules {
     pub required: bool,
-    /// Code and time may be typed in.
     pub typed: bool,
     pub on_no_match: OnNoMatch,
-    /// One receipt that earns more goes to review.
+    /// A receipt that earns more goes to review.
     #[serde(default = "ReceiptRules::default_max_entries")]
     pub max_entries: u32,
     pub ranges: Vec<ProductRange>,
-    /// If empty, any purchase counts.
+    /// Empty for any purchase.
     pub products: Vec<Product>,
-    /// If empty, any shop counts.
+    /// Empty for any shop.
     pub branches: Vec<Branch>,
-    /// Words for people.
     pub draw_period: Option<String>,
 }
 
@@ -66,34 +64,28 @@ pub struct ProductRange {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Product {
-    /// Sent by callers as `claimed.items[].key`.
+    /// Key in `claimed.items[]`.
     pub key: String,
     pub range: String,
-    /// Short, for a tile.
     pub label: String,
     pub name: String,
-    /// Color of its tile.
     pub color: Option<String>,
-    /// Path.
     pub image: Option<String>,
-    /// An item's description has to contain one of them.
+    /// Descriptions contain one of them.
     #[serde(rename = "match")]
     pub matches: Vec<String>,
-    /// Earned by each piece.
     pub entries: u32,
 }
 
-/// The authority's record does not name it: it is recognized by the trader's number and the fiscal
-/// device.
+/// The record does not name it: trader and fiscal device identify it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Branch {
-    /// Unique in the campaign.
     pub key: String,
     pub name: String,
     pub city: String,
     pub merchant: String,
     /// Taxpayer number of the merchant: 9 digits.
     pub tin: String,
-    /// If empty, every device of the merchant counts.
+    /// Empty for every device of the merchant.
     pub serials: Vec<String>,
 }

@@ -1,11 +1,9 @@
 //! The pace of look-ups at the tax authority.
-
 use std::time::Duration;
 
-/// Look-ups a minute, over all campaigns and environments: the authority tolerates two connections at a time from one
-/// address, three seconds apart.
+/// Look-ups of all campaigns and environments: the authority tolerates two connections at a time
+/// from one address, three seconds apart.
 pub const LOOK_UPS_PER_MINUTE: u64 = 40;
-/// The time between the starts of two look-ups.
 pub const LOOKUP_INTERVAL: Duration = Duration::from_millis(60_000 / LOOK_UPS_PER_MINUTE);
 
 #[cfg(test)]

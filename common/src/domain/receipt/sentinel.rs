@@ -1,22 +1,19 @@
-//! Test receipts: a receipt code, or the text of a QR code, that names the outcome it wants.
+//! Test receipts: a code or QR text that names its outcome.
 
 use super::judgement::ReceiptSummary;
 use super::rules::ReceiptRules;
 use crate::domain::message::MessageKey;
 use crate::domain::unicode::folded;
 
-/// Its code is `TEST0` and the outcome without underscores, in any case. A `.suffix` makes another
-/// receipt with the same outcome.
+/// Its code is `TEST0` and the outcome without underscores, in any case. A `.suffix` makes it
+/// another receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiptSentinel {
     Verified,
-    /// With an instant prize.
     Wins,
     /// `unknown` first, verified some seconds later.
     Slow,
-    /// Waits for an operator.
     Review,
-    /// Stays received, or being checked.
     Stays(MessageKey),
     Declined(MessageKey),
 }
@@ -24,7 +21,6 @@ pub enum ReceiptSentinel {
 impl ReceiptSentinel {
     const PREFIX: &str = "TEST0";
 
-    /// `None` if the text does not begin like a test receipt.
     pub fn parse(text: &str) -> Option<Self> {
         let upper = folded(text, Some);
         let asked = upper.strip_prefix(Self::PREFIX)?;
@@ -45,7 +41,7 @@ impl ReceiptSentinel {
 }
 
 impl ReceiptSummary {
-    /// One piece of the campaign's first product, bought at its first branch.
+    /// One piece of the campaign's first product from its first branch.
     pub fn made_up(rules: Option<&ReceiptRules>) -> Self {
         let product = rules.and_then(|rules| rules.products.first());
         let branch = rules.and_then(|rules| rules.branches.first());
@@ -59,7 +55,7 @@ impl ReceiptSummary {
 }
 
 /// Ignores underscores. A receipt's own keys come first, with or without `RECEIPT`: `ALREADYUSED`
-/// is the key of a used receipt, not of a used code.
+/// means a used receipt, not a used code.
 fn key_named(name: &str) -> Option<MessageKey> {
     let bare = |key: &MessageKey| key.as_str().replace('_', "").to_uppercase();
     let find = |is_named: &dyn Fn(&str) -> bool| {

@@ -1,4 +1,4 @@
-//! The stored form of [`PendingSettlement`]: flat, with the fields of both dependencies.
+//! The stored form of [`PendingSettlement`]: flat, with both dependencies' fields.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,6 @@ use super::{Anomaly, Assignee, Dependency, PendingSettlement, Progress};
 use crate::domain::retry::{LookupFailures, PartnerProgress};
 use crate::domain::timestamp::Timestamp;
 
-/// The fields of the other dependency are empty.
 #[derive(Serialize, Deserialize)]
 pub(super) struct StoredSettlement {
     turn: Assignee,

@@ -1,5 +1,5 @@
-//! The rule of two people: what decides about a prize, or gives many entries, needs a second
-//! operator who asks for the same.
+//! The rule of two people: decisions about prizes or many entries need a second operator who asks
+//! for the same.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,22 +22,21 @@ pub enum ProposedChange {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acceptance {
     pub entries: u32,
-    /// `None` without a receipt, or with one whose code cannot be read.
+    /// `None` without a readable receipt code.
     pub purchase: Option<VerificationCode>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Agreement {
-    /// A second operator has to ask.
     Awaited,
     /// The decision of both.
     Reached(OperatorDecision),
-    /// They asked for the same before.
+    /// The first operator asked again.
     SamePerson,
 }
 
 impl OperatorDecision {
-    /// The decision of both; `None` if the second operator is the same person.
+    /// `None` if the second operator is the same person.
     pub fn confirmed_by(&self, second: &Self) -> Option<Self> {
         let Self {
             by,
@@ -77,7 +76,6 @@ impl Submission {
         }
     }
 
-    /// The waiting acceptance.
     pub fn first_acceptance(&self) -> Option<(&Acceptance, &OperatorDecision)> {
         let Approval { change, decision } = self.approval.as_ref()?;
         match change {
@@ -86,7 +84,6 @@ impl Submission {
         }
     }
 
-    /// True if it still waits for a second operator.
     pub fn was_first_accepted_by(&self, identity: &str, by: &str) -> bool {
         self.first_acceptance()
             .is_some_and(|(_, decision)| decision.is_by(identity, by))

@@ -1,5 +1,4 @@
-//! Operators' corrections of settled submissions: an accepted one is revoked, a rejected one is
-//! reopened.
+//! Operators' corrections: an accepted submission is revoked, a rejected one reopened.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,15 +8,15 @@ use crate::domain::settling::PendingSettlement;
 const REVOKED: &str = "revoked";
 const REOPENED: &str = "reopened";
 
-/// Its text alone, among the keys that callers know, sends the consumer to customer care; the others
-/// blame a code or a receipt that was found good, and ask for another try.
+/// Its text alone sends the consumer to customer care; the other keys that callers know blame a
+/// code or receipt that was good.
 const REVOKED_KEY: MessageKey = MessageKey::Blocked;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "change")]
 pub enum Correction {
     Revoke {
-        /// Otherwise its code stays used.
+        /// If false, the code stays used.
         free_code: bool,
     },
     Reopen,
@@ -33,22 +32,21 @@ pub enum NotCorrectable {
     RevokedAlready,
     #[error("the submission is accepted")]
     Accepted,
-    /// It took no code and no receipt, so that accepting it would leave both free.
+    /// It took no code and no receipt: accepting it would leave both free.
     #[error("the submission has no code and no receipt")]
     WithoutEvidence,
-    /// There is no number to call, and no limit counts it.
+    /// No number to call, and no limit counts it.
     #[error("the submission has no person")]
     Erased,
 }
 
 impl Submission {
-    /// True if an operator revoked it.
     pub fn is_revoked(&self) -> bool {
         let was_accepted = |last: &super::PastState| last.status.state == State::Accepted;
         self.status.state == State::Rejected && self.history.last().is_some_and(was_accepted)
     }
 
-    /// Also if it was revoked since.
+    /// Includes a prize that was revoked since.
     pub fn prize_won(&self) -> Option<&str> {
         let past = self.history.iter().rev().map(|past| &past.status);
         std::iter::once(&self.status)
@@ -56,8 +54,6 @@ impl Submission {
             .find_map(SubmissionStatus::instant_win)
     }
 
-    /// # Errors
-    /// When its state does not allow the correction.
     pub fn corrected(
         &self,
         correction: Correction,
@@ -105,8 +101,7 @@ impl Submission {
         Ok(Self {
             status,
             reasons: vec![REOPENED.to_owned()],
-            // Without a record, the purchase is the code that an operator typed, perhaps by
-            // mistake.
+            // Without a record, the purchase is a code that an operator typed, perhaps by mistake.
             purchase: self.purchase.clone().filter(|_| self.receipt.is_some()),
             settling: Some(PendingSettlement::due_at(now, prize).escalate(now)),
             approval: None,

@@ -1,5 +1,5 @@
-//! A second look at some settled submissions with a receipt, by another person who does not see the verdict. It measures
-//! how often people agree with each other and with the service.
+//! A second look at some settled submissions with a receipt, by another person who does not see the
+//! verdict: it measures how often people agree with each other and with the service.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -13,7 +13,7 @@ const OF_OPERATORS: u64 = 50;
 /// Decisions in a thousand.
 const OF_SERVICE: u64 = 10;
 
-/// It has no effect on the submission.
+/// No effect on the submission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecondLook {
     pub by: String,
@@ -25,8 +25,8 @@ pub struct SecondLook {
 }
 
 impl Submission {
-    /// A fixed share by the digest of its id, so that operators cannot choose. Erased submissions
-    /// have nothing to look at, and revoked ones had a second decision.
+    /// A fixed share by the id's digest, so that operators cannot choose. Erased submissions have
+    /// nothing to look at, revoked ones had a second decision.
     pub fn awaits_second_look(&self) -> bool {
         let share = if self.decision.is_some() {
             OF_OPERATORS

@@ -1,4 +1,4 @@
-//! The states of a submission, and the one status that is shown to the consumer.
+//! The states of a submission, and the status shown to the consumer.
 
 use serde::{Deserialize, Serialize};
 
@@ -90,12 +90,12 @@ impl SubmissionStatus {
         }
     }
 
-    /// With a receipt.
+    /// First status with a receipt.
     pub fn receipt_received() -> Self {
         Self::open(State::Pending, None, MessageKey::ReceiptReceived)
     }
 
-    /// Without a receipt.
+    /// First status without a receipt.
     pub fn checking() -> Self {
         Self::open(State::Pending, None, MessageKey::Checking)
     }
@@ -137,7 +137,6 @@ impl SubmissionStatus {
         self.entries
     }
 
-    /// Words for people.
     pub fn instant_win(&self) -> Option<&str> {
         self.instant_win.as_deref()
     }

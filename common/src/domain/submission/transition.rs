@@ -1,4 +1,4 @@
-//! The state machine of settling: the results of steps and operators' decisions, and their effect on the submission.
+//! The state machine of settling: results of steps, operators' decisions, and their effect.
 
 use super::{MessageKey, PendingSettlement, ReviewStatus, State, Submission, SubmissionStatus};
 use crate::domain::partner::reply::PartnerMessage;
@@ -11,7 +11,7 @@ use crate::domain::timestamp::Timestamp;
 pub enum Transition {
     Accept {
         entries: u32,
-        /// `None` is that of the submission's code.
+        /// `None` for that of the code.
         prize: Option<String>,
     },
     Reject {
@@ -19,14 +19,14 @@ pub enum Transition {
         /// For logs and operators.
         reason: Option<&'static str>,
     },
-    /// With this reason.
+    /// An operator decides, for this reason.
     Review(&'static str),
     /// No answer decides; the state is `unknown`.
     Escalate {
         /// For logs and operators.
         reason: Option<&'static str>,
     },
-    /// An operator takes over, as a test asked for; with `checking`, the state is `unknown`.
+    /// An operator takes over, as a test asked; with `checking`, the state is `unknown`.
     Stay(MessageKey),
     /// The state is `unknown`.
     Unanswered { retry_at: Timestamp },
@@ -38,11 +38,10 @@ pub enum Transition {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
     pub progress: Option<Progress>,
-    /// For operators.
     pub anomaly: Option<Anomaly>,
-    /// Callers see it.
+    /// Shown to callers.
     pub receipt: Option<ReceiptSummary>,
-    /// The record proves it.
+    /// Proved by the record.
     pub purchase: Option<VerificationCode>,
     pub upstream: Option<PartnerMessage>,
 }
@@ -56,7 +55,7 @@ impl Transition {
         Self::Reject { key, reason: None }
     }
 
-    /// `None` if the submission is settled.
+    /// `None` if settled.
     fn next_step(&self, now: Timestamp) -> Option<(Assignee, Timestamp)> {
         match *self {
             Self::Accept { .. } | Self::Reject { .. } => None,
@@ -143,7 +142,7 @@ impl Submission {
 }
 
 impl SubmissionStatus {
-    /// `prize` is that of the submission's code.
+    /// `prize` is the code's.
     fn after(
         &self,
         transition: &Transition,
