@@ -1,4 +1,4 @@
-//! The `api_keys` table: permissions by the SHA-256 of a key. The key itself is not stored.
+//! The `api_keys` table: permissions by the SHA-256 of a key, which is not stored.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -22,7 +22,6 @@ impl KeyHash {
         Self(hex::encode(Sha256::digest(key.as_bytes())))
     }
 
-    /// The public id.
     pub fn key_id(&self) -> &str {
         const ID_DIGITS: usize = 12;
         self.0.get(..ID_DIGITS).unwrap_or(&self.0)
@@ -31,18 +30,16 @@ impl KeyHash {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApiKeyRecord {
-    /// Safe to show and to log.
     pub key_id: String,
     pub scope: Scope,
-    /// The operator's note about its holder.
+    /// Operator's note about the holder.
     pub label: Option<String>,
-    /// Requests a minute.
     pub per_minute: u32,
     pub created_at: Timestamp,
-    /// Set at issue, or when another key replaced it.
+    /// Set at issue, or when another key replaces it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub valid_until: Option<Timestamp>,
-    /// Absent, not null, before that: a condition checks it.
+    /// Absent, not null, before: a condition checks it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
 }
@@ -85,7 +82,7 @@ impl ApiKeys {
         }
     }
 
-    /// The keys of a campaign, oldest first. Reads the whole, small table.
+    /// Oldest first. Reads the whole, small table.
     pub async fn list(&self, campaign: &CampaignSlug) -> Result<Vec<ApiKeyRecord>, StoreError> {
         let records = self.scan().await?.into_iter().map(|(_, record)| record);
         let mut keys: Vec<_> = records
@@ -111,7 +108,7 @@ impl ApiKeys {
             .await
     }
 
-    /// Writes a new key and ends the old one. False if the old one was revoked or has an end.
+    /// Writes a new key and ends the old one; false if that was revoked or has an end.
     pub async fn roll(
         &self,
         old: &KeyHash,
@@ -131,7 +128,7 @@ impl ApiKeys {
         update.when_present(KEY).when_absent(REVOKED_AT)
     }
 
-    /// A revoked key keeps its first date. `None` if there is no such key.
+    /// A repeated revocation keeps the first date. `None` for an unknown key.
     pub async fn revoke(
         &self,
         key_id: &str,

@@ -1,8 +1,7 @@
-//! The `audit` table: the audit log, by UTC day and number of the row. Rows are added and never
-//! changed.
+//! The `audit` table: the audit log by UTC day and row number. Rows never change.
 //!
-//! Rows are written by PartiQL's INSERT, which never replaces an item and has an IAM permission of
-//! its own, so a role can add rows without changing any. The end of the log is an item of its own.
+//! PartiQL's INSERT writes them: it never replaces an item and has its own IAM permission, so a
+//! role can add rows without changing any. The end of the log is a separate item.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -27,12 +26,11 @@ use crate::random;
 pub const KEY: &str = "day";
 pub const SORT: &str = "sequence";
 pub const VARIABLE: &str = "AUDIT_TABLE";
-/// The partition of the end of the log, at number 0.
+/// Partition of the end of the log, at number 0.
 pub const HEAD: &str = "head";
 
-/// More rows than are ever written. An end beyond it was not written by `ops`.
+/// More rows than are ever written.
 const MAX_SEQUENCE: u64 = 1 << 53;
-/// The last time that a row passed by a number that was taken without `ops`.
 const SKIPPED_AT: &str = "skipped_at";
 
 /// Several seconds with the backoff.
@@ -44,7 +42,7 @@ const WRITING: &str = "writing to the audit log";
 #[derive(Clone, Debug)]
 pub struct AuditLog {
     table: Table,
-    /// The end after the last row of this process. Usually saves reading it.
+    /// The end after this process's last row.
     head: Arc<Mutex<Option<AuditHead>>>,
 }
 
@@ -59,7 +57,7 @@ impl AuditLog {
     /// Adds a row.
     ///
     /// A timeline with an item that was put at the next number without `ops`: the row is refused
-    /// though the end has not moved, so a random later number is tried: foreseeable ones could all
+    /// though the end has not moved, so a random later number is tried; foreseeable ones could all
     /// be taken.
     pub async fn append(&self, entry: &AuditEntry, now: Timestamp) -> Result<AuditRow, StoreError> {
         let known = self.known_head().take();
@@ -111,7 +109,7 @@ impl AuditLog {
             .map_err(StoreError::of_record("audit", HEAD.to_owned()))
     }
 
-    /// The last time that a row passed by a number that was taken without `ops`.
+    /// Last time that a row skipped a number taken without `ops`.
     pub async fn skipped_at(&self) -> Result<Option<Timestamp>, StoreError> {
         let head = self.head_item().await?.unwrap_or_default();
         Ok(read_number(&head, SKIPPED_AT).map(Timestamp::from_millis))
@@ -123,14 +121,14 @@ impl AuditLog {
         self.table.get_item(key.into(), READING).await
     }
 
-    /// The rows of a UTC day, `YYYY-MM-DD`, in order.
+    /// `day` is a UTC day, `YYYY-MM-DD`.
     pub async fn of_day(&self, day: &str) -> Result<Vec<StoredAuditRow>, StoreError> {
         let query = self.table.query("#day = :day", [(":day", text(day))]);
         let items = all(query.consistent_read(true), READING).await?;
         items.into_iter().map(stored).collect()
     }
 
-    /// Calls `each` with every row: days in any order, rows of a day in theirs.
+    /// Days come in any order, rows of a day in theirs.
     pub async fn read_all(&self, mut each: impl FnMut(&StoredAuditRow)) -> Result<(), StoreError> {
         let scan = self.table.scan().consistent_read(true);
         let mut items = pin!(items(pages(scan, 1, READING)));
@@ -143,7 +141,7 @@ impl AuditLog {
         Ok(())
     }
 
-    /// `skips` if the row passes by numbers that were taken without `ops`.
+    /// `skips` if numbers before it were taken without `ops`.
     async fn write(
         &self,
         head: Option<&AuditHead>,

@@ -1,4 +1,4 @@
-//! Reads of items from several tables in one call.
+//! Reads items from several tables in one call.
 
 use std::collections::HashMap;
 
@@ -22,13 +22,13 @@ pub struct BatchItems {
 }
 
 impl BatchGet {
-    /// Adds an item. DynamoDB refuses a batch with the same item twice.
+    /// The same item twice is refused by DynamoDB.
     pub(crate) fn add(&mut self, table: &str, key_name: &str, key: impl Into<String>) {
         let key = HashMap::from([(key_name.to_owned(), text(key))]);
         self.keys.entry(table.to_owned()).or_default().push(key);
     }
 
-    /// Reads the items consistently; an empty batch sends nothing.
+    /// Reads consistently; an empty batch sends nothing.
     pub async fn send(
         self,
         client: &Client,
@@ -37,8 +37,8 @@ impl BatchGet {
         self.send_until(client, action, None).await
     }
 
-    /// Asks again for items of a throttled table, until the deadline. [`StoreError::is_throttled`]
-    /// if they never come.
+    /// Repeats reads of throttled tables until the deadline, then fails as
+    /// [`StoreError::is_throttled`].
     pub(crate) async fn send_until(
         self,
         client: &Client,
@@ -101,7 +101,6 @@ impl BatchGet {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Found<'a> {
-    /// The batch did not ask for it.
     NotAsked,
     Absent,
     Item(&'a Item),

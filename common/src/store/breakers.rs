@@ -1,11 +1,11 @@
-//! Circuit breakers, in the `coordination` table: one for each campaign's partner.
+//! Circuit breakers in the `coordination` table, one for each campaign's partner.
 //!
-//! A breaker opens after the partner failed with several different submissions in a row, and lets a
-//! probe through after a wait. A submission that always fails counts once, and is not the probe
-//! while another waits.
+//! A breaker opens after failures of several different submissions in a row, and lets a probe
+//! through after a wait. A submission that always fails counts once, and is not the probe while
+//! another waits.
 //!
-//! An environment that saw a breaker without failures does not read it for a second, so it may ask
-//! that long after the breaker opens; the answer then does not clear failures of others.
+//! An environment that saw a breaker without failures does not read it for a second. It may ask
+//! that long after the breaker opens; its answer then does not clear failures of others.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,10 +24,10 @@ use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 
 const MAX_FAILURES: usize = 5;
-/// Each failed probe doubles it.
+/// Doubled by each failed probe.
 const FIRST_OPEN_TIME: Duration = Duration::from_secs(5);
 const MAX_OPEN_TIME: Duration = Duration::from_mins(10);
-/// Time of a probe before another is let through.
+/// Time for a probe before another is let through.
 const PROBE_LEASE: Duration = Duration::from_secs(30);
 /// Reservation of the probe for a submission that has not failed: its next step is up to ten
 /// seconds after the wait, and its message may be late.
@@ -67,7 +67,6 @@ struct Probe {
 pub struct Breakers {
     table: Table,
     speedup: RetrySpeedup,
-    /// The last read of breakers without failures.
     closed: Arc<Mutex<HashMap<Scope, Timestamp>>>,
 }
 
@@ -83,8 +82,8 @@ impl Breakers {
     /// `was_tried` if an earlier request went unanswered. After the wait of an open breaker, one of
     /// many callers is granted.
     ///
-    /// A timeline of two of them: both read that the wait is over; the first moves its end; the
-    /// second's condition fails.
+    /// A timeline of two: both read that the wait is over; the first moves its end; the second's
+    /// condition fails.
     pub async fn acquire(
         &self,
         scope: &Scope,
@@ -154,10 +153,9 @@ impl Breakers {
         })
     }
 
-    /// True if the breaker had no failures less than [`MAX_CLOSED_AGE`] ago.
     fn was_just_closed(&self, scope: &Scope, now: Timestamp) -> bool {
         let closed = self.closed();
-        // A read time in the future is from before the clock was set back.
+        // A later time is from before the clock was set back.
         closed
             .get(scope)
             .is_some_and(|read_at| *read_at <= now && now.since(*read_at) < MAX_CLOSED_AGE)
@@ -168,7 +166,6 @@ impl Breakers {
         self.closed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reserves the next probe for a submission that was not tried yet.
     async fn keep_probe_for_untried(
         &self,
         scope: &Scope,
@@ -184,7 +181,7 @@ impl Breakers {
             .map(drop)
     }
 
-    /// Returns true if it opened the breaker. Once open, only a failed probe extends it.
+    /// True if it opened the breaker. Once open, only a failed probe extends it.
     pub async fn record_failure(
         &self,
         scope: &Scope,
@@ -204,7 +201,7 @@ impl Breakers {
             .set(OPEN_UNTIL, now.after(self.speedup.apply(open_time)))
             .expires(now.after(RETENTION));
         let update = match grant.probe {
-            // The lease of a slow probe may be another's by now.
+            // A slow probe's lease may be another's by now.
             Some(probe) => update
                 .set(FAILED_PROBES, failed_probes)
                 .when_equal(OPEN_UNTIL, probe.leased_until),

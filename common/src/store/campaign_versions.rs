@@ -1,7 +1,7 @@
-//! The `campaign_versions` table: each campaign's configuration after every change, for operators.
+//! The `campaign_versions` table: each campaign's configuration after every change.
 //!
-//! Revisions count up, so versions are found by their keys. The pause switch makes a revision
-//! without a version.
+//! Revisions count up, so versions are found by key. The pause switch makes a revision without a
+//! version.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,13 +19,13 @@ pub const VARIABLE: &str = "CAMPAIGN_VERSIONS_TABLE";
 
 const READING: &str = "reading a campaign's versions";
 
-/// The most keys that DynamoDB takes in one call.
+/// DynamoDB's limit for one call.
 const BATCH: u64 = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CampaignVersion {
     pub revision: u64,
-    /// `None` for a revision of the pause switch.
+    /// `None` for the pause switch.
     pub change: Option<CampaignChange>,
     pub campaign: Campaign,
 }
@@ -53,7 +53,7 @@ impl CampaignVersions {
             .transpose()
     }
 
-    /// The newest versions up to a revision, newest first.
+    /// Newest first, up to a revision.
     pub async fn newest(
         &self,
         slug: &CampaignSlug,
@@ -79,7 +79,7 @@ impl CampaignVersions {
         Ok(versions)
     }
 
-    /// Replaces `before`. Returns false if it was changed in the meantime.
+    /// False if `before` was changed meanwhile.
     pub async fn write(
         &self,
         campaigns: &Campaigns,
@@ -106,7 +106,7 @@ impl CampaignVersions {
                 items.push(self.put(slug, &version));
             }
         }
-        // After a restore of the campaigns alone, later versions are there.
+        // After a restore of the campaigns alone, later versions exist.
         while self.get(slug, revision).await?.is_some() {
             revision += 1;
         }
@@ -133,6 +133,6 @@ fn read(item: Item) -> Result<CampaignVersion, StoreError> {
 }
 
 fn item_key(slug: &CampaignSlug, revision: u64) -> String {
-    // A slug has no `#`, so no two campaigns share a key.
+    // Slugs have no `#`.
     format!("{slug}#{revision}")
 }

@@ -25,7 +25,7 @@ pub struct PauseChange {
     pub why: Option<String>,
 }
 
-/// A campaign with the revision that a change replaces.
+/// A campaign as read; a change replaces this revision.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct StoredCampaign {
     #[serde(flatten)]
@@ -73,14 +73,14 @@ impl Campaigns {
         item.cloned().map(read).transpose()
     }
 
-    /// All campaigns by slug. Reads the whole table.
+    /// Ordered by slug. Reads the whole table.
     pub async fn list(&self) -> Result<Vec<Campaign>, StoreError> {
         let mut campaigns = list(self.table.scan(), "listing campaigns", read).await?;
         campaigns.sort_by(|a, b| a.slug.cmp(&b.slug));
         Ok(campaigns)
     }
 
-    /// Returns false if the campaign was changed, or created, in the meantime.
+    /// False if the campaign was changed or created meanwhile.
     pub async fn replace(
         &self,
         before: Option<&StoredCampaign>,
@@ -91,8 +91,8 @@ impl Campaigns {
         transaction::write_one(write, "writing a campaign").await
     }
 
-    /// A timeline of two operators: both see revision 3; the first writes revision 4; the second's
-    /// condition fails, so no operator overwrites an unseen change. The pause switch is one.
+    /// A timeline of two operators, one perhaps with the pause switch: both see revision 3; the
+    /// first writes revision 4; the second's condition fails, so no unseen change is overwritten.
     pub(crate) fn write(
         &self,
         before: Option<&StoredCampaign>,
@@ -114,7 +114,7 @@ impl Campaigns {
         update.remove((!is_kept).then_some(PAUSE_CHANGE))
     }
 
-    /// Returns false if there is no such campaign.
+    /// False if there is no such campaign.
     pub async fn set_paused(
         &self,
         slug: &CampaignSlug,

@@ -1,5 +1,5 @@
-//! The `code_books` table: each scope's code book, written by operators alone. Its keys are
-//! encrypted under keys derived from the deployment's secret.
+//! The `code_books` table: each scope's code book, written by operators alone. Keys derived from
+//! the deployment's secret encrypt its keys.
 
 use std::sync::Arc;
 
@@ -24,7 +24,6 @@ use crate::random;
 pub const KEY: &str = "scope";
 pub const VARIABLE: &str = "CODE_BOOKS_TABLE";
 
-/// The version of the deployment's secret that encrypts the keys.
 const SECRET_VERSION: &str = "secret_version";
 const PEOPLE_CHECK: &str = "people_check";
 const MINTING_KEY: &str = "minting_key";
@@ -35,17 +34,16 @@ const READING: &str = "reading a code book";
 const WRITING: &str = "writing a code book";
 
 pub(crate) enum PrefetchedBook {
-    /// The batch did not ask for it, or its secret is not in memory yet.
+    /// The batch did not ask for it, or its secret is not in memory.
     NotRead,
     Absent,
     Found(StoredBook),
 }
 
-/// A record without its keys.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     secret_version: String,
-    /// Proof that phones are encrypted under the right secret.
+    /// Proof that the right secret encrypts phones.
     people_check: Option<String>,
     minted_length: Option<u8>,
     minted: u64,
@@ -53,7 +51,7 @@ struct Stored {
     revision: u64,
 }
 
-/// A change is written only over this revision.
+/// Changes are conditional on this revision.
 #[derive(Clone, Debug)]
 pub struct StoredBook {
     pub book: CodeBook,
@@ -61,10 +59,9 @@ pub struct StoredBook {
     secret: Arc<SecretVersion>,
 }
 
-/// A code book without its keys, readable without the deployment's secret.
+/// A code book that is readable without the secret.
 #[derive(Clone, Debug, Deserialize)]
 pub struct BookOverview {
-    /// Serial numbers taken.
     pub minted: u64,
     pub batches: Vec<Batch>,
 }
@@ -81,7 +78,7 @@ impl BookOverview {
     }
 }
 
-/// Its codes cannot be judged until an operator applies the campaign.
+/// Codes cannot be judged until an operator applies the campaign.
 #[derive(Debug, thiserror::Error)]
 #[error("the scope has no code book")]
 pub(crate) struct NoCodeBook;
@@ -153,7 +150,7 @@ impl CodeBooks {
         }
     }
 
-    /// Creates a code book, unless the scope has one: its first keys never change.
+    /// Does nothing if the scope has a book: its first keys never change.
     pub async fn start(&self, scope: &Scope, book: CodeBook) -> Result<(), StoreError> {
         let first = StoredBook {
             book,
@@ -173,7 +170,7 @@ impl CodeBooks {
         let write = self
             .write(scope, &next, item)?
             .when_equal(REVISION, stored.revision);
-        // A transaction carries a token: if the answer is lost, the SDK's retry succeeds.
+        // The token of a transaction lets the SDK's retry succeed if the answer is lost.
         if transaction::write_one(write, WRITING).await? {
             Ok(())
         } else {
@@ -181,7 +178,7 @@ impl CodeBooks {
         }
     }
 
-    /// Encrypts the keys under another version of the secret. Returns false if they already are.
+    /// Encrypts the keys under another version of the secret; false if they already are.
     pub async fn reencrypt(
         &self,
         scope: &Scope,
@@ -199,7 +196,7 @@ impl CodeBooks {
         }
     }
 
-    /// Every scope with a book. Reads the whole, small table.
+    /// Reads the whole, small table.
     pub async fn scopes(&self) -> Result<Vec<Scope>, StoreError> {
         const ACTION: &str = "listing code books";
         let scope = |item: Item| {
@@ -215,7 +212,7 @@ impl CodeBooks {
         &self.secrets
     }
 
-    /// Leaves what a newer build has added to the record that is there.
+    /// Keeps attributes that a newer build has added.
     fn write(
         &self,
         scope: &Scope,

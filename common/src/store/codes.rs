@@ -1,7 +1,7 @@
 //! The `codes` table: the submissions that hold or have redeemed a code, and the imported codes.
 //!
-//! No code is in clear: the key of a minted code is its serial number, of an imported one its keyed
-//! digest, of a sentinel a digest of it and the phone.
+//! No code is in clear: keys are the serial number of a minted code, the keyed digest of an
+//! imported one, or a digest of sentinel and phone.
 
 use futures_util::{Stream, StreamExt};
 use serde::Deserialize;
@@ -29,7 +29,7 @@ const BATCH: &str = "batch_name";
 
 const HOLD: [&str; 4] = [ENTRANT, HOLDER, REDEEMED, "claimed_at"];
 
-/// The entrant of a revoked submission's code. No phone has this digest.
+/// Entrant of a revoked submission's code; no phone has this digest.
 const REVOKED_HOLDER: &str = "revoked";
 
 #[derive(Deserialize)]
@@ -49,7 +49,7 @@ impl Codes {
     /// An imported code needs the expected batch, which decides the prize.
     ///
     /// A timeline of two phones with one code: the first writes its submission's id; the second's
-    /// condition fails and returns the first's.
+    /// condition fails and returns it.
     pub(crate) fn hold(
         &self,
         scope: &Scope,
@@ -83,7 +83,6 @@ impl Codes {
         self.held(code_key, holder).remove(HOLD)
     }
 
-    /// Leaves the code of a revoked submission used for every phone.
     pub(crate) fn keep_used(&self, code_key: &str, holder: SubmissionId) -> Write {
         self.redeem(code_key, holder).set(ENTRANT, REVOKED_HOLDER)
     }
@@ -112,7 +111,7 @@ impl Codes {
         check.when_equal(HOLDER, holder)
     }
 
-    /// Another submission of the person may have it; a rejected one can have left it without a
+    /// Another submission of the person may hold it; a rejected one may have left it without a
     /// holder.
     pub(crate) fn delete_sentinel(&self, code_key: &str, holder: SubmissionId) -> Write {
         self.table
@@ -162,7 +161,7 @@ impl Codes {
         transaction::write_one(update.when_absent(BATCH), "importing a code").await
     }
 
-    /// In no order. Reads the whole table.
+    /// Unordered. Reads the whole table.
     pub fn all(
         &self,
         scope: &Scope,
@@ -177,7 +176,7 @@ impl Codes {
         })
     }
 
-    /// Returns how many were freed. Imported codes stay imported.
+    /// Returns the number freed. Imported codes stay imported.
     pub async fn clear(&self, scope: &Scope) -> Result<u64, StoreError> {
         const ACTION: &str = "freeing codes";
         let change = async |item: Item| {

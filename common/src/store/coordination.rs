@@ -5,7 +5,7 @@ use aws_sdk_dynamodb::Client;
 use super::table::Table;
 use crate::config::{ConfigError, Env};
 
-/// The kind of a record, and its subject.
+/// Kind and subject of a record.
 pub const KEY: &str = "limited";
 pub const VARIABLE: &str = "COORDINATION_TABLE";
 

@@ -1,8 +1,7 @@
-//! The `draws` table: the draws of each campaign and environment, and their winners. Only operators
-//! write it.
+//! The `draws` table: draws and their winners, written by operators alone.
 //!
-//! A partition has the records of a scope: `draw#week-03`, and contacts as `contact#week-03#0#17`
-//! with padded numbers. The lock of freezes has its own.
+//! A partition has a scope's records: `draw#week-03`, and contacts as `contact#week-03#0#17` with
+//! padded numbers. The lock of freezes has its own.
 
 use std::time::Duration;
 
@@ -21,9 +20,9 @@ pub const KEY: &str = "scope";
 pub const SORT: &str = "record";
 pub const VARIABLE: &str = "DRAWS_TABLE";
 
-/// Time after a winner's last step in which an interrupted skip can be run again.
+/// Time after a winner's last step in which an interrupted skip can be repeated.
 const NEXT_WINNER_TIMEOUT: Duration = Duration::from_hours(24);
-/// The most contacts in one call: two items of a transaction each, beside the draw.
+/// Maximum contacts in one call: two items of a transaction each, beside the draw.
 pub const MAX_ADDED: usize = 49;
 
 const LOCK: &str = "lock";
@@ -32,7 +31,6 @@ const PUBLISHED_AT: &str = "published_at";
 const OUTCOME: &str = "outcome";
 const CONTACT_CHANGES: &str = "contact_changes";
 const ABANDONMENT: &str = "abandonment";
-/// The condition that no abandonment is in force.
 const NOT_ABANDONED: &str = "attribute_not_exists(abandonment.confirmed)";
 
 const READING: &str = "reading draws";
@@ -43,7 +41,6 @@ store! {
 }
 
 impl Draws {
-    /// `None` if it was not frozen.
     pub async fn get(&self, scope: &Scope, name: &DrawName) -> Result<Option<Draw>, StoreError> {
         let draws: Vec<Draw> = self.read(scope.to_string(), &draw_key(name)).await?;
         Ok(draws.into_iter().find(|draw| draw.name == *name))
@@ -67,9 +64,9 @@ impl Draws {
         self.read(scope.to_string(), "contact#").await
     }
 
-    /// The draws whose entries still decide who gets a prize, so that all phones stay.
+    /// Draws whose entries still decide about prizes: all phones stay.
     pub async fn unfinished(&self, scope: &Scope, now: Timestamp) -> Result<Vec<Draw>, StoreError> {
-        // Before the contacts: a draw has all of its winners before it has an outcome.
+        // Before the contacts: a draw has all its winners before its outcome.
         let mut draws = self.list(scope).await?;
         let contacts = self.all_contacts(scope).await?;
         let is_recent = |at: Timestamp| now < at.after(NEXT_WINNER_TIMEOUT);
@@ -82,13 +79,13 @@ impl Draws {
         Ok(draws)
     }
 
-    /// The lock of a scope's freezes; `None` before the first one.
+    /// `None` before the first freeze.
     pub async fn freeze_lock(&self, scope: &Scope) -> Result<Option<FreezeLock>, StoreError> {
         let locks: Vec<FreezeLock> = self.read(lock_key(scope), LOCK).await?;
         Ok(locks.into_iter().next())
     }
 
-    /// Writes the lock. Returns false if it was changed since `before` was read.
+    /// False if the lock was changed since `before` was read.
     pub async fn change_freeze_lock(
         &self,
         scope: &Scope,
@@ -97,23 +94,22 @@ impl Draws {
     ) -> Result<bool, StoreError> {
         let update = self.table.update(lock_key(scope)).sort(SORT, LOCK);
         let update = update.change(before, after);
-        // It is written too if the answer was lost, and the call sent again.
+        // True also if the answer was lost and the call repeated.
         Ok(when_seen(update, before).send(WRITING).await?
             || self.freeze_lock(scope).await?.as_ref() == Some(after))
     }
 
-    /// The condition of a transaction that no freeze has begun since the lock was read.
+    /// Transaction item: no freeze has begun since the lock was read.
     ///
-    /// A timeline of an operator who revokes an entry alone, and a freeze: the operator sees no
-    /// draw with the entry; the freeze begins, and reads the entry as accepted; the operator's
-    /// write fails, because the lock is another one.
+    /// A timeline of an operator who revokes an entry, and a freeze: the operator sees no draw with
+    /// the entry; the freeze begins and reads the entry as accepted; the operator's write fails,
+    /// because the lock has changed.
     pub fn no_freeze_check(&self, scope: &Scope, seen: Option<&FreezeLock>) -> Write {
         let check = self.table.check(lock_key(scope)).sort(SORT, LOCK);
         when_seen(check, seen)
     }
 
-    /// Records a frozen draw, and releases the lock. Returns false if the name is taken or the lock
-    /// was changed.
+    /// Records a draw and releases the lock; false if the name is taken or the lock was changed.
     pub async fn create(
         &self,
         scope: &Scope,
@@ -152,8 +148,7 @@ impl Draws {
         self.write(vec![update.when(NOT_ABANDONED)]).await
     }
 
-    /// Records a request to abandon a draw, or its confirmation. Returns false if the draw has
-    /// winners or is abandoned.
+    /// Requests or confirms an abandonment; false if the draw has winners or is abandoned.
     pub async fn abandon(
         &self,
         scope: &Scope,
@@ -169,8 +164,8 @@ impl Draws {
             .await
     }
 
-    /// Adds at most [`MAX_ADDED`] contacts. Returns false if contacts of the draw were changed
-    /// since [`Draw::contact_changes`] was read, it was abandoned, or one of `conditions` fails.
+    /// Adds at most [`MAX_ADDED`]; false if contacts changed since [`Draw::contact_changes`] was
+    /// read, the draw was abandoned, or one of `conditions` fails.
     pub async fn add_contacts(
         &self,
         scope: &Scope,

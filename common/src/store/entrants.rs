@@ -1,5 +1,4 @@
-//! The `entrants` table: counts, wrong codes and blocks of one phone in one scope, under its
-//! digest.
+//! The `entrants` table: counts, wrong codes and blocks of one phone in one scope, by its digest.
 
 mod blocklist;
 mod erasure;
@@ -41,16 +40,14 @@ const OPEN_RECEIPTS: &str = "open_receipts";
 const WRONG_CODES: &str = "wrong_codes";
 const THROTTLED_UNTIL: &str = "throttled_until";
 
-/// A phone may enter while it is not blocked and is below both limits.
-///
 /// A timeline of two submissions when one more is allowed: both read that count; the first takes
 /// the place; the second's condition fails and returns the new counts.
 const MAY_ENTER: &str = "attribute_not_exists(blocked) \
     AND (attribute_not_exists(#day) OR #day < :daily_limit) \
     AND (attribute_not_exists(submissions) OR submissions < :total_limit)";
-/// Needed too if the phone sends something guessable.
+/// Also needed for something guessable.
 const NOT_THROTTLED: &str = "attribute_not_exists(throttled_until) OR throttled_until <= :now";
-/// Needed too if the phone sends a receipt.
+/// Also needed for a receipt.
 const MAY_SEND_RECEIPT: &str =
     "attribute_not_exists(open_receipts) OR open_receipts < :max_open_receipts";
 
@@ -62,7 +59,7 @@ pub(crate) struct WrongCodeLogUpdate<'a> {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CountChange<'a> {
-    /// Counted in total and on the submission's day.
+    /// Counted in total and for the day.
     pub(crate) submissions: i32,
     pub(crate) entries: i64,
     pub(crate) open_receipts: i32,
@@ -82,7 +79,6 @@ store! {
 }
 
 impl Entrants {
-    /// Counts a new submission, if the phone may enter.
     pub(crate) fn count(
         &self,
         submission: &Submission,
@@ -235,7 +231,7 @@ impl Entrants {
             .await
     }
 
-    /// A scope's records out of the whole table.
+    /// Reads the whole table.
     pub(crate) fn all(
         &self,
         scope: &Scope,
@@ -244,7 +240,7 @@ impl Entrants {
         pages(scan, SEGMENTS, "reading all entrants")
     }
 
-    /// Deletes all phones but the blocklist, and returns how many.
+    /// Deletes all phones but the blocklist; returns their number.
     pub async fn clear(&self, scope: &Scope) -> Result<u64, StoreError> {
         const ACTION: &str = "forgetting entrants";
         let change = async |item: Item| {
@@ -305,12 +301,12 @@ pub(crate) fn read_counts(item: &Item) -> Result<EntrantCounts, StoreError> {
     })
 }
 
-/// A count for each day: no write needs to know which was counted last.
+/// A count for each day: no write needs to know the last one.
 fn day_attribute(day: &str) -> String {
     format!("{DAY}{day}")
 }
 
-/// The key to print: without a text that is no digest, which may be a phone.
+/// Hides a text that is no digest, which may be a phone.
 fn named(item: &Item) -> String {
     match read_text(item, KEY).and_then(Scope::split_key) {
         Some((scope, id)) => scope.key(EntrantId::parse(id).map_or("***", |_| id)),

@@ -19,16 +19,14 @@ pub const VARIABLE: &str = "IDEMPOTENCY_KEYS_TABLE";
 
 const RETENTION: Duration = Duration::from_hours(720);
 
-/// An expired key is free again, whether it was deleted or not.
+/// An expired key is free, deleted or not.
 ///
 /// A timeline of two attempts with one key: the first finds nothing and writes; the second's
 /// condition fails and returns the record; 30 days later the condition holds again.
 const FREE: &str = "attribute_not_exists(#request) OR expires_at <= :now";
 
-/// The id of a record that a request creates. One Idempotency-Key may be used for a receipt and its
-/// submission.
+/// Id of a record that a request creates. A receipt and its submission may share a key.
 pub trait IdempotentRecordId: Copy + Display + Serialize + DeserializeOwned {
-    /// The endpoint in keys.
     const OPERATION: &str;
 }
 
@@ -44,7 +42,7 @@ impl IdempotentRecordId for ReceiptId {
 pub struct IdempotencyRecord<Id> {
     pub body_hash: String,
     pub record_id: Id,
-    /// True if the reply was an earlier submission of the same code and phone.
+    /// True for an earlier submission of this code and phone.
     pub replayed: bool,
 }
 
@@ -92,7 +90,7 @@ impl IdempotencyKeys {
         self.table.find_in(items, &item_key::<Id>(scope, key))
     }
 
-    /// Deletes all keys of a scope, and returns how many. Reads the whole table.
+    /// Returns the number deleted. Reads the whole table.
     pub async fn clear(&self, scope: &Scope) -> Result<u64, StoreError> {
         const ACTION: &str = "forgetting idempotency keys";
         self.table
@@ -109,7 +107,7 @@ pub(crate) fn read<Id: IdempotentRecordId>(
     read_stored(item).map(|stored| stored.record)
 }
 
-/// `None` if it is expired: the table may not have deleted it yet.
+/// `None` if expired: the table may not have deleted it yet.
 pub(crate) fn read_unexpired<Id: IdempotentRecordId>(
     item: &Item,
     now: Timestamp,

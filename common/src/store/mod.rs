@@ -1,7 +1,7 @@
-//! The tables: one file for each kind of record, with all its expressions. A function that returns a
+//! The tables: one file for each kind of record, with its expressions. A function that returns a
 //! [`Write`] makes an item of a transaction; `submission_writes` combines them.
 //!
-//! Every call fails with a [`StoreError`] if DynamoDB does not answer or a record cannot be read.
+//! Calls fail with a [`StoreError`] if DynamoDB does not answer or a record cannot be read.
 
 #[macro_use]
 mod table;
@@ -44,12 +44,12 @@ pub use self::write::{EXPIRY, Write};
 use crate::domain::timestamp::Timestamp;
 use crate::error::{StoreError, Throttled, UnreadableRecord};
 
-/// Segments of a table that are read at once. More are throttled sooner.
+/// Segments read at once; more are throttled sooner.
 pub const SEGMENTS: i32 = 8;
 
 pub type Item = HashMap<String, AttributeValue>;
 
-/// A record of a table, unless a later build has written it.
+/// Refuses a record of a later build.
 pub(crate) fn from_record<T: DeserializeOwned>(
     item: Item,
     action: &'static str,
@@ -66,17 +66,17 @@ pub(crate) fn number(value: impl std::fmt::Display) -> AttributeValue {
     AttributeValue::N(value.to_string())
 }
 
-/// `None` if it is absent or unreadable.
+/// `None` if absent or unreadable.
 pub(crate) fn read_number<T: std::str::FromStr>(item: &Item, name: &str) -> Option<T> {
     item.get(name)?.as_n().ok()?.parse().ok()
 }
 
-/// `None` if it is absent or unreadable.
+/// `None` if absent or unreadable.
 pub(crate) fn read_text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
     item.get(name)?.as_s().ok().map(String::as_str)
 }
 
-/// Empty if it is absent or unreadable.
+/// Empty if absent or unreadable.
 pub(crate) fn read_times(item: &Item, name: &str) -> Vec<Timestamp> {
     let times = item.get(name).and_then(|value| value.as_l().ok());
     times

@@ -1,5 +1,4 @@
-//! The `numbers` table: counters of submissions and entrants, and a mark for each shard of their
-//! streams.
+//! The `numbers` table: counters, and a mark for each shard of the streams.
 
 pub mod recount;
 
@@ -26,7 +25,7 @@ pub const KEY: &str = "metric";
 pub const SORT: &str = "cell";
 pub const VARIABLE: &str = "NUMBERS_TABLE";
 
-/// 7 days: a stream keeps changes for one, and failed ones can be counted some days later.
+/// A stream keeps changes for one day; failed ones can be counted some days later.
 const MARK_RETENTION: Duration = Duration::from_hours(168);
 const MARK: &str = "mark";
 const SEQUENCE: &str = "sequence";
@@ -40,7 +39,7 @@ const READING: &str = "reading numbers";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CountResult {
     Counted,
-    /// Nothing was written: this mark is stored instead of the expected one.
+    /// Nothing was written; this mark is stored.
     OtherMark(Option<ShardCheckpoint>),
 }
 
@@ -49,8 +48,8 @@ store! {
 }
 
 impl Numbers {
-    /// Adds the amounts of a step and moves the shard's mark, if it is still as in `before`. Then
-    /// deletes empty regions and branches.
+    /// Adds a step's amounts and moves the mark, if it is `before`; then deletes empty regions and
+    /// branches.
     ///
     /// A timeline of two deliveries of one batch: both know mark 7; the first counts and writes
     /// mark 9; the second's condition fails and returns mark 9, so it skips what is counted.
@@ -79,7 +78,7 @@ impl Numbers {
         };
         match reasons.into_iter().next() {
             Some(CancellationCause::ConditionFailed(item)) => {
-                // The delivery that counted this may have ended before it deleted.
+                // An earlier delivery may have ended before it deleted.
                 self.delete_empty(lowered).await?;
                 Ok(CountResult::OtherMark(
                     item.as_ref().map(read_mark).transpose()?,
@@ -180,8 +179,8 @@ impl Numbers {
         Ok(cells)
     }
 
-    /// Adds the missing amount if the cell still has the counted one; a change that is still to be
-    /// counted would count twice.
+    /// Adds the missing amount if the cell is unchanged; a change yet to be counted would count
+    /// twice.
     ///
     /// A timeline of two operators: both find that 3 are missing; the first adds them; the second's
     /// condition fails.
@@ -224,7 +223,7 @@ fn read_mark(item: &Item) -> Result<ShardCheckpoint, StoreError> {
     })
 }
 
-/// The cells that a submission or entrant counts in; none for no item.
+/// Empty for an empty item.
 pub fn of_item(item: Item) -> Result<Cells, StoreError> {
     if item.is_empty() {
         Ok(Cells::default())

@@ -1,9 +1,7 @@
-//! Leases of requests to partners, in the `coordination` table: they limit a campaign's requests in
-//! flight.
+//! Leases in the `coordination` table limit a campaign's requests in flight to its partner.
 //!
-//! A campaign has a numbered lease for each request in flight, spread over items, so that none is
-//! written too often. The lease of a dead environment expires. An environment whose clock is ahead
-//! sends at most one request too many.
+//! Leases are numbered and spread over items, so that none is written too often. The lease of a
+//! dead environment expires. A fast clock allows at most one request too many.
 
 use std::time::Duration;
 
@@ -12,9 +10,9 @@ use super::{Item, StoreError, read_number};
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 
-/// An item takes a thousand writes a second, and each request makes two.
+/// An item takes a thousand writes a second, and a request makes two.
 const MAX_LEASES_IN_ITEM: u32 = 16;
-/// The limit counts as reached after this many writes.
+/// The limit counts as reached after so many writes.
 const MAX_ATTEMPTS: u32 = 4;
 const RETENTION: Duration = Duration::from_hours(1);
 
@@ -38,7 +36,7 @@ enum Tried {
 
 impl PartnerLeases {
     /// Takes one of `max` leases; `None` if all that were tried are taken. `chance` gives random
-    /// numbers from 0 to 1, so that environments try different leases.
+    /// numbers from 0 to 1, which spread environments.
     ///
     /// Costs one write while most leases are free, four at most.
     pub async fn take(
@@ -112,7 +110,6 @@ impl PartnerLeases {
     }
 }
 
-/// Leases in an item, if `max` are spread over `items`.
 fn leases_in(item: u32, items: u32, max: u32) -> u32 {
     max / items + u32::from(item < max % items)
 }

@@ -1,4 +1,4 @@
-//! Rate limits, in the `coordination` table: logs of sliding windows, and the counters of keys.
+//! Rate limits in the `coordination` table: logs of sliding windows, and counters of keys.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use crate::domain::timestamp::Timestamp;
 const HITS: &str = "hits";
 const LEASED: &str = "leased";
 
-/// An attempt fails only because others were counted, and fewer than this fill any limit.
+/// An attempt fails only because others were counted; fewer than this fill any limit.
 const MAX_ATTEMPTS: u32 = 40;
 
-/// Allows for differing clocks after the minute.
+/// Allows for differing clocks.
 const LEASE_RETENTION: Duration = Duration::from_mins(5);
 
 store! {
@@ -53,14 +53,14 @@ pub enum RateLimitDecision {
 
 impl RateLimits {
     /// Counts one hit in each of several sliding windows, if all have room. A window never exceeds
-    /// its limit, and a hit that one refuses counts in none.
+    /// its limit, and a refused hit counts in none.
     ///
-    /// Below the limit we append without reading the log. At the limit the condition fails and
-    /// returns the log; then we refuse, or replace the log without its expired hits if it is
-    /// unchanged.
+    /// Below the limit, the hit is appended without reading the log. At the limit, the condition
+    /// fails and returns the log; then the hit is refused, or the unchanged log replaced without
+    /// its expired hits.
     ///
-    /// A single limit is counted by a plain update, which returns its status; of several, only
-    /// those whose log was returned have a status.
+    /// A single limit takes a plain update, which returns its status; of several, only those whose
+    /// log was returned have one.
     pub async fn hit(
         &self,
         limits: &[RateLimitRule],
@@ -118,8 +118,8 @@ impl RateLimits {
         ))
     }
 
-    /// A single log is returned; if the answer is lost, its hit counts twice, so the limit is
-    /// stricter by one for its span.
+    /// A single log is returned. If the answer is lost, its hit counts twice: stricter by one for
+    /// its span.
     async fn count(&self, mut updates: Vec<Write>) -> Result<Counted, StoreError> {
         if updates.len() == 1
             && let Some(update) = updates.pop()
@@ -160,7 +160,7 @@ impl RateLimits {
         }
     }
 
-    /// Leases up to `wanted` requests of a key's minute; fewer only if fewer are left.
+    /// Leases up to `wanted` requests of a key's minute.
     pub async fn lease(
         &self,
         key_id: &str,
@@ -201,7 +201,6 @@ enum Counted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease {
     pub granted: u32,
-    /// Requests left for others.
     pub left: u32,
 }
 

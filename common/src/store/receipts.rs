@@ -21,11 +21,9 @@ use crate::store::idempotency_keys::{self, IdempotencyKeys, IdempotencyRecord};
 pub const KEY: &str = "id";
 pub const VARIABLE: &str = "RECEIPTS_TABLE";
 
-/// Lifetime of a receipt that no submission gets. Consumers submit within minutes.
+/// Lifetime of an unused receipt. Consumers submit within minutes.
 const UNUSED_RETENTION: Duration = Duration::from_hours(30 * 24);
 
-/// A receipt can be attached while no submission has it.
-///
 /// A timeline of two submissions with one receipt: the first writes its id; the second's condition
 /// fails and returns the receipt.
 const FREE: &str = "attribute_exists(id) AND attribute_not_exists(attached_to)";
@@ -33,15 +31,14 @@ const FREE: &str = "attribute_exists(id) AND attribute_not_exists(attached_to)";
 /// A stored photo never changes, so it is recorded once.
 const NOT_SEEN_YET: &str = "attribute_exists(id) AND attribute_not_exists(arrived)";
 
-/// A photo without a readable receipt belongs to the first submission, unless that one was
-/// rejected.
+/// A photo without a readable receipt belongs to the first submission, unless that was rejected.
 ///
 /// A timeline of two submissions with one photo: the first writes its id; the second's condition
-/// fails and returns the first's id; after that one is rejected, a third replaces it.
+/// fails and returns it; once the first is rejected, a third replaces it.
 const FIRST_WITH_PHOTO: &str =
     "attribute_not_exists(id) OR submission_id IN (:submission, :rejected)";
 
-/// A purchase belongs to the first submission accepted with it, until that one is revoked.
+/// A purchase belongs to the first submission accepted with it, until that is revoked.
 const FREE_OR_OWN: &str = "attribute_not_exists(id) OR submission_id = :submission";
 
 const READING: &str = "reading a receipt";
@@ -59,8 +56,7 @@ store! {
 }
 
 impl Receipts {
-    /// Writes a new receipt and the record of its Idempotency-Key. Returns the record of a used key
-    /// instead.
+    /// Writes a receipt and its Idempotency-Key, or returns a used key's record.
     pub async fn create(
         &self,
         receipt: &Receipt,
@@ -103,7 +99,6 @@ impl Receipts {
             .transpose()
     }
 
-    /// The submission that was accepted with a purchase.
     pub async fn purchase(
         &self,
         scope: &Scope,
@@ -113,7 +108,7 @@ impl Receipts {
             .await
     }
 
-    /// The submission that first sent a photo without a readable receipt.
+    /// The first submission with a photo without a readable receipt.
     pub async fn photo(
         &self,
         scope: &Scope,
@@ -132,7 +127,7 @@ impl Receipts {
         item.map(|item| owner(&item, action)).transpose()
     }
 
-    /// Returns an earlier submission with the same bytes. `rejected` is one that no longer counts.
+    /// Returns an earlier submission with the same bytes; `rejected` no longer counts.
     pub async fn claim_photo(
         &self,
         scope: &Scope,
@@ -168,7 +163,7 @@ impl Receipts {
         self.table.find_in(items, &item_key(scope, id))
     }
 
-    /// Returns false if there is no such receipt, or a file was recorded before.
+    /// False if there is no such receipt, or it has a file.
     pub async fn mark_uploaded(
         &self,
         scope: &Scope,
@@ -221,11 +216,11 @@ impl Receipts {
         self.table.put(key, &record)
     }
 
-    /// Deletes all receipts of a scope with their photos, and returns how many.
+    /// Deletes a scope's receipts with their photos; returns their number.
     pub async fn clear(&self, scope: &Scope, photos: &Photos) -> Result<u64, StoreError> {
         const ACTION: &str = "deleting receipts";
         let change = async |item: Item| {
-            // A photo or a purchase has another key, and no file.
+            // Photos and purchases have other keys, and no file.
             let id = read_text(&item, KEY)
                 .and_then(Scope::split_key)
                 .and_then(|(_, id)| id.parse().ok());

@@ -1,7 +1,7 @@
-//! The version of a record's format, in every record.
+//! The version of a record's format.
 //!
 //! A build reads its own and all earlier versions. A version increases only for a form that the
-//! build before cannot read; that build leaves the record alone. The rule is in
+//! previous build cannot read, which leaves the record alone. The rule is in
 //! `infra/docs/records.md`.
 
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -13,7 +13,7 @@ pub const ATTRIBUTE: &str = "record_version";
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordVersion(u32);
 
-/// The version of kinds whose form has not changed.
+/// Version of kinds whose form has not changed.
 pub(crate) const FIRST: RecordVersion = RecordVersion(1);
 
 impl RecordVersion {
@@ -26,7 +26,7 @@ impl RecordVersion {
         item
     }
 
-    /// Refuses a record of a later version.
+    /// Refuses a later version.
     pub(crate) fn check(self, item: &Item, action: &'static str) -> Result<(), StoreError> {
         let known = self.0;
         match read_number::<u32>(item, ATTRIBUTE) {

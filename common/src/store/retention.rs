@@ -1,5 +1,5 @@
-//! The `retention` table: the progress of deleting campaigns' personal data. Only `sweep-unsettled`
-//! writes it.
+//! The `retention` table: the progress of deleting campaigns' personal data, written by
+//! `sweep-unsettled` alone.
 
 use std::time::Duration;
 
@@ -15,16 +15,16 @@ use crate::domain::timestamp::Timestamp;
 /// A slug, or `#schedule`.
 pub const KEY: &str = "campaign";
 pub const VARIABLE: &str = "RETENTION_TABLE";
-/// No slug has this character.
+/// No slug has a `#`.
 const SCHEDULE: &str = "#schedule";
 
-/// A campaign that has ended still gets photos.
+/// Photos still arrive after a campaign's end.
 const PHOTOS_REPEAT: Duration = Duration::from_hours(7 * 24);
 pub const LOOK_INTERVAL: Duration = Duration::from_hours(1);
 /// Wait when some submissions were left: all are read again.
 const REREAD_INTERVAL: Duration = Duration::from_hours(24);
 
-/// A record with the revision that a change replaces; 0 before the first.
+/// A change replaces this revision; 0 before the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revised<T> {
     pub revision: u64,
@@ -47,7 +47,7 @@ pub struct CampaignRetention {
 pub struct Deletion {
     pub environment: Environment,
     pub data: PersonalData,
-    /// The campaign's end that it is based on. If the end is moved, a new deletion starts.
+    /// The campaign's end; if it is moved, a new deletion starts.
     pub end: Timestamp,
     /// Photos deleted, or submissions without personal data.
     pub done: u64,
@@ -91,7 +91,7 @@ impl PostponeReason {
 }
 
 impl CampaignRetention {
-    /// The deletion, if it has begun since the campaign ended.
+    /// `None` if none has begun since the campaign ended.
     pub fn deletion(
         &self,
         campaign: &Campaign,
@@ -105,7 +105,7 @@ impl CampaignRetention {
         })
     }
 
-    /// Data that the campaign keeps no longer, neither deleted nor postponed.
+    /// Data past its retention, neither deleted nor postponed.
     pub fn next(&self, campaign: &Campaign, now: Timestamp) -> Option<Deletion> {
         let scopes = Environment::ALL
             .into_iter()
@@ -124,7 +124,7 @@ impl CampaignRetention {
             })
     }
 
-    /// True if a deletion can have changed something within a span before `now`, or can be running.
+    /// True if a deletion may be running, or have changed something within a span before `now`.
     pub fn was_active(
         &self,
         campaign: &Campaign,
@@ -200,10 +200,10 @@ impl RetentionTable {
         self.read(slug.as_str()).await
     }
 
-    /// Returns false if another sweep replaced it since it was read.
+    /// False if another sweep replaced it since it was read.
     ///
-    /// A timeline of two sweeps: both read page 7 of the submissions; the first writes that page 8
-    /// is next; the second's condition fails, so it counts nothing and stops.
+    /// A timeline of two sweeps: both read page 7; the first writes that page 8 is next; the
+    /// second's condition fails, so it counts nothing and stops.
     pub async fn save(
         &self,
         slug: &CampaignSlug,

@@ -1,8 +1,7 @@
-//! Locks of submissions under review, in the `coordination` table: two reviewers never have one at
-//! the same time.
+//! Locks of submissions under review, in the `coordination` table: two reviewers never have the
+//! same one.
 //!
-//! A lock is a separate record, so that settling continues as usual. It expires when its reviewer
-//! leaves.
+//! A lock is a separate record, so settling continues. It expires when its reviewer leaves.
 
 use std::time::Duration;
 
@@ -16,8 +15,7 @@ use crate::domain::timestamp::Timestamp;
 pub const LOCK_LIFETIME: Duration = Duration::from_mins(2);
 
 /// A timeline of two reviewers: the first writes its lock; the second's condition fails and returns
-/// the lock; two minutes later, the first has not renewed it, and the second's next try replaces
-/// it.
+/// the lock; two minutes later it was not renewed, and the second's next try replaces it.
 const FREE_OR_OWN: &str =
     "attribute_not_exists(#holder) OR #holder = :holder OR #held_until <= :now";
 
@@ -35,7 +33,7 @@ store! {
 }
 
 impl ReviewLocks {
-    /// Locks for `holder`, or renews its lock. A holder names one screen of one reviewer.
+    /// Locks, or renews. A holder is one screen of one reviewer.
     pub async fn acquire(
         &self,
         scope: &Scope,

@@ -1,4 +1,4 @@
-//! Reads a whole table in segments, page by page, so that the read can stop and resume later.
+//! Reads a whole table in segments, page by page, so that the read can be resumed.
 
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::table::Table;
 use super::{Item, SEGMENTS, StoreError, UnreadableRecord, read_text, text};
 
-/// A page of 1 MB, DynamoDB's own limit, takes tens of megabytes once it is read.
+/// A page of 1 MB, DynamoDB's own limit, takes tens of megabytes once read.
 const PAGE_RECORDS: i32 = 500;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,9 +27,9 @@ enum Position {
 #[derive(Debug)]
 pub struct SegmentPage<T> {
     pub records: Vec<T>,
-    /// Records that may have been asked for, and cannot be read.
+    /// Unreadable records that may belong to the result.
     pub unreadable: Vec<UnreadableRecord>,
-    /// Records that were read to find them, those of other campaigns included.
+    /// Records read, including other campaigns'.
     pub read: u64,
     pub segment: Segment,
 }

@@ -50,7 +50,6 @@ pub struct SubmissionWrite<'a> {
     pub submission: &'a Submission,
 }
 
-/// The keys of the records that a decision depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordKeys<'a> {
     pub scope: &'a Scope,
@@ -68,7 +67,7 @@ impl<'a> RecordKeys<'a> {
     }
 }
 
-/// The records that a decision depends on, as far as known. The defaults refuse nothing.
+/// Known records that a decision depends on. The defaults refuse nothing.
 #[derive(Clone, Debug, Default)]
 pub struct ExistingRecords {
     pub idempotency: Option<IdempotencyRecord<SubmissionId>>,
@@ -80,21 +79,19 @@ pub struct ExistingRecords {
 #[derive(Clone, Debug)]
 pub enum BatchedRecords {
     Complete(ExistingRecords),
-    /// The batch did not ask for some of them.
     Partial(ExistingRecords),
 }
 
 #[derive(Debug)]
 pub enum WriteResult {
     Committed,
-    /// Nothing was written, because of these records.
+    /// Nothing was written because of these records.
     ConditionFailed(Box<ExistingRecords>),
-    /// Another submission has the reference: write it again with another id.
+    /// Another submission has the reference: try another id.
     ReferenceTaken,
-    /// Others kept writing: decide again with records read since.
+    /// Others kept writing: decide again with fresh records.
     Conflict {
-        /// True if the Idempotency-Key's record is in conflict: another copy of the request is in
-        /// progress.
+        /// True if the Idempotency-Key conflicts: a copy of the request is in progress.
         same_request: bool,
     },
 }
@@ -149,7 +146,7 @@ impl SubmissionStore {
         &self.submissions
     }
 
-    /// Reads all records in one call. The phone's counts are those of `day`.
+    /// One call. The phone's counts are those of `day`.
     pub async fn load_records(
         &self,
         keys: RecordKeys<'_>,
@@ -237,10 +234,10 @@ impl SubmissionStore {
     }
 
     /// Writes an accepted or pending submission, if its key, code, receipt and a place of its phone
-    /// are free. `before` is the phone as it was read.
+    /// are free. `before` is the phone as read.
     ///
-    /// A code that a partner has yet to verify is logged as wrong until then, so a phone cannot
-    /// have more codes in verification than wrong ones it may send.
+    /// A code that a partner has yet to verify is logged as wrong, so a phone cannot have more
+    /// codes in verification than it may send wrong ones.
     pub async fn create_admitted(
         &self,
         write: SubmissionWrite<'_>,
@@ -282,8 +279,8 @@ impl SubmissionStore {
         self.create(items, code, write, now).await
     }
 
-    /// Writes a rejected submission and, after a wrong code, the phone's log before and after it.
-    /// It takes no code and no place.
+    /// Writes a rejected submission and, after a wrong code, the phone's log. It takes no code and
+    /// no place.
     pub async fn create_rejected(
         &self,
         write: SubmissionWrite<'_>,
@@ -310,7 +307,7 @@ impl SubmissionStore {
         self.create(items, None, write, now).await
     }
 
-    /// Reads all records after a conflict, which does not return all of them.
+    /// Reads all records after a conflict, which returns only some.
     async fn create(
         &self,
         items: impl Fn() -> Vec<Write>,
@@ -353,8 +350,7 @@ impl SubmissionStore {
             .put(write.keys.scope, write.keys.key, &record, now)
     }
 
-    /// Records an earlier submission of the same code and phone under an Idempotency-Key, while it
-    /// has the code.
+    /// Records an earlier submission under an Idempotency-Key, while it has the code.
     ///
     /// A timeline of a replay and a settler: the replay reads that submission 1 has the code; the
     /// settler rejects submission 1 and frees the code; the replay's condition fails, and it
@@ -393,8 +389,7 @@ impl SubmissionStore {
         }
     }
 
-    /// Puts this id in place of a settled submission's person. Returns false if the submission has
-    /// changed.
+    /// Replaces a settled submission's person by this id; false if the submission has changed.
     pub async fn erase(
         &self,
         before: &Submission,
@@ -425,7 +420,7 @@ impl SubmissionStore {
                 ]
             )
         {
-            // Another submission of the person has the record, and its own erasure deletes it.
+            // Another submission of the person has the record; its own erasure deletes it.
             written = transaction::write(vec![change]).await?;
         }
         Ok(matches!(written, TransactionResult::Committed))
@@ -440,8 +435,8 @@ fn is_reference_taken(reasons: &[CancellationCause]) -> bool {
         .is_some_and(|first| first + 1 == reasons.len())
 }
 
-/// The records that failed conditions returned, in the order of the items: Idempotency-Key; code,
-/// if any; entrant, unless a rejection leaves it; receipt, if any; submission.
+/// Records from failed conditions, in the order of the items: Idempotency-Key; code, if any;
+/// entrant, unless a rejection leaves it; receipt, if any; submission.
 fn state_from(
     reasons: &[CancellationCause],
     code: Option<&CodeKey>,

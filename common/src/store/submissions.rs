@@ -1,5 +1,5 @@
-//! The `submissions` table: every submission by its reference, with indexes by entrant, and of
-//! unsettled ones.
+//! The `submissions` table: submissions by reference, with indexes by entrant and of unsettled
+//! ones.
 
 mod retention;
 mod selected;
@@ -30,7 +30,7 @@ pub use self::selected::Selection;
 pub use self::unsettled::{DueSubmission, NEXT_STEP, UNSETTLED};
 use self::unsettled::{UNREADABLE_READS, listed};
 
-/// Scope and reference, so that a reference exists once in a scope.
+/// Scope and reference, which is unique in its scope.
 pub const KEY: &str = "id";
 pub const VARIABLE: &str = "SUBMISSIONS_TABLE";
 /// Newest first: partition `entrant`, sort `created_at`.
@@ -75,15 +75,14 @@ store! {
 }
 
 impl Submissions {
-    /// Another submission that has its random reference stays.
     pub(crate) fn create(&self, submission: &Submission) -> Write {
         self.table
             .put(key_of(submission), &stored(submission))
             .when_absent(KEY)
     }
 
-    /// A timeline of two workers with one submission: both read revision 3; the first writes
-    /// revision 4; the second's condition fails, so its work is discarded.
+    /// A timeline of two workers: both read revision 3; the first writes revision 4; the second's
+    /// condition fails, so its work is discarded.
     pub(crate) fn change(&self, before: &Submission, after: &Submission) -> Write {
         self.table
             .update(key_of(before))
@@ -97,7 +96,7 @@ impl Submissions {
         check.when_equal(REVISION, read.revision)
     }
 
-    /// Only the whole id opens a submission, not its reference alone.
+    /// The reference alone is not enough.
     pub async fn get(
         &self,
         scope: &Scope,
@@ -107,7 +106,7 @@ impl Submissions {
         Ok(found.filter(|found| found.submission_id == id))
     }
 
-    /// Operators alone call it: callers have to know the id.
+    /// For operators alone: callers have to know the id.
     pub async fn by_reference(
         &self,
         scope: &Scope,
@@ -144,7 +143,7 @@ impl Submissions {
         Ok(found)
     }
 
-    /// With the unreadable records. The index lags behind the table.
+    /// Includes unreadable records. The index lags.
     pub async fn of_entrant(
         &self,
         scope: &Scope,
@@ -169,7 +168,7 @@ impl Submissions {
         query.index_name(BY_ENTRANT).scan_index_forward(false)
     }
 
-    /// Newest first, and unreadable records. Reads the whole table.
+    /// Newest first, with unreadable records. Reads the whole table.
     pub async fn list(
         &self,
         scope: &Scope,
@@ -189,7 +188,7 @@ impl Submissions {
             };
             if wanted(&submission) {
                 newest.push(submission);
-                // Bounds the memory, however large the table.
+                // Bounds the memory.
                 if newest.len() >= most.saturating_mul(2) {
                     keep_newest(&mut newest, most);
                 }
@@ -199,7 +198,7 @@ impl Submissions {
         Ok((newest, unreadable))
     }
 
-    /// Returns how many were deleted. Reads the whole table.
+    /// Returns the number deleted. Reads the whole table.
     pub async fn clear(&self, scope: &Scope) -> Result<u64, StoreError> {
         const ACTION: &str = "deleting submissions";
         self.table
@@ -257,7 +256,7 @@ fn read_summary(item: Item, action: &'static str) -> Result<SubmissionSummary, S
         .map_err(StoreError::of_record(TABLE, key))
 }
 
-/// True of a submission that was refused when made, and has not changed since.
+/// True if it was refused when made and has not changed since.
 pub(crate) fn is_refusal(item: &Item) -> bool {
     let state = item
         .get("standing")

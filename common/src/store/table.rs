@@ -1,4 +1,4 @@
-//! A table with one text attribute as its partition key: the calls that every table needs.
+//! A table with one text attribute as its partition key.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ use crate::aws::MAX_CONCURRENCY;
 use crate::config::{ConfigError, Env};
 use crate::domain::scope::Scope;
 
-/// The type of a table, from the `VARIABLE` and `KEY` of its module or of another.
+/// A table's type, from the `VARIABLE` and `KEY` of its module or another.
 macro_rules! store {
     ($(#[$doc:meta])* $name:ident $(, $module:ident)?) => {
         $(#[$doc])*
@@ -74,7 +74,7 @@ impl Table {
         &self.name
     }
 
-    /// Reads a record consistently.
+    /// Reads consistently.
     pub(crate) async fn get(
         &self,
         key: impl Into<String>,
@@ -118,7 +118,6 @@ impl Table {
         Write::delete(&self.client, &self.name, self.key(key))
     }
 
-    /// A condition in a transaction.
     pub(crate) fn check(&self, key: impl Into<String>) -> Write {
         Write::check(&self.client, &self.name, self.key(key))
     }
@@ -155,7 +154,6 @@ impl Table {
         self.client.scan().table_name(&self.name)
     }
 
-    /// The records of a scope, with a further filter.
     pub(crate) fn scan_scope(&self, scope: &Scope, filter: Option<String>) -> ScanFluentBuilder {
         let filter = filter.map_or_else(String::new, |filter| format!(" AND ({filter})"));
         self.scan()
@@ -164,7 +162,7 @@ impl Table {
             .expression_attribute_values(":scope", text(scope.key("")))
     }
 
-    /// Counts the records of a scope that `change` changed. Reads the whole table.
+    /// Counts records that `change` changed. Reads the whole table.
     pub(crate) async fn change_each<F>(
         &self,
         scope: &Scope,
@@ -182,7 +180,7 @@ impl Table {
     }
 }
 
-/// The pages of segments that are read at once, in no order.
+/// Pages of segments read at once, unordered.
 pub(crate) fn pages(
     scan: ScanFluentBuilder,
     segments: i32,

@@ -1,4 +1,4 @@
-//! Transactions and the reasons of their cancellation.
+//! Transactions, and why they are cancelled.
 
 use std::time::Duration;
 
@@ -14,7 +14,6 @@ use crate::random;
 
 const WRITING: &str = "writing a transaction";
 
-/// The cause of one item. They are in the order of the items.
 #[derive(Debug)]
 pub enum CancellationCause {
     /// Another item is the reason.
@@ -56,21 +55,20 @@ impl TransactionResult {
     }
 }
 
-/// Several seconds with the backoff below.
+/// Several seconds with the backoff.
 pub(crate) const MAX_CONFLICT_ATTEMPTS: u32 = 14;
-/// A random wait is at most this times 2^attempts.
+/// Random waits are at most this times 2^attempts.
 const CONFLICT_BACKOFF: Duration = Duration::from_millis(10);
 const MAX_CONFLICT_BACKOFF: Duration = Duration::from_millis(800);
-/// A throttled table takes longer to recover than a conflict.
+/// A throttled table recovers more slowly than a conflict.
 const THROTTLING_BACKOFF: Duration = Duration::from_millis(50);
 const MAX_THROTTLING_BACKOFF: Duration = Duration::from_secs(2);
 /// A request has to answer within ten seconds.
 const THROTTLING_TIMEOUT: Duration = Duration::from_secs(6);
 
 pub(crate) struct ThrottlingRetries {
-    /// The end of the call in flight.
     deadline: Option<Instant>,
-    /// The end of further calls.
+    /// End of further calls.
     give_up_at: Instant,
     throttled: u32,
 }
@@ -86,8 +84,8 @@ impl ThrottlingRetries {
         }
     }
 
-    /// A call after throttling ends at the deadline as throttled; otherwise its caller decides
-    /// when to stop.
+    /// A call after throttling ends at the deadline as throttled; otherwise its caller decides when
+    /// to stop.
     pub(crate) async fn run<T>(&self, call: impl Future<Output = T>) -> Result<T, Throttled> {
         match self.deadline {
             Some(deadline) if self.throttled > 0 => {
@@ -113,11 +111,11 @@ pub async fn write(items: Vec<Write>) -> Result<TransactionResult, StoreError> {
     write_until(|| items.clone(), None, MAX_CONFLICT_ATTEMPTS).await
 }
 
-/// With a deadline, a throttled transaction gives up by then: [`StoreError::is_throttled`]. `items`
-/// is called for each attempt, which consumes them.
+/// A throttled transaction gives up by the deadline: [`StoreError::is_throttled`]. Each attempt
+/// calls `items`.
 ///
-/// The SDK does not retry a transaction that was cancelled for conflicts or throttling, so we do.
-/// After `max_attempts` with a conflict, it is cancelled.
+/// The SDK does not retry a transaction that was cancelled for conflicts or throttling. After
+/// `max_attempts` with a conflict, it is cancelled.
 pub(crate) async fn write_until(
     items: impl Fn() -> Vec<Write>,
     deadline: Option<Instant>,
@@ -163,13 +161,13 @@ pub(crate) async fn write_until(
     }
 }
 
-/// Writes one item that transactions also write; false if its condition failed. A plain write would
-/// fail during such a transaction.
+/// Writes one item that transactions also write, during which a plain write would fail; false if
+/// its condition failed.
 pub(crate) async fn write_one(item: Write, action: &'static str) -> Result<bool, StoreError> {
     write(vec![item]).await?.condition_held(action)
 }
 
-/// Waits for a random time that grows with the attempts, so that writers spread out.
+/// The random wait grows with the attempts, so that writers spread out.
 pub async fn backoff(tries: u32) {
     tokio::time::sleep(jittered(CONFLICT_BACKOFF, tries, MAX_CONFLICT_BACKOFF)).await;
 }

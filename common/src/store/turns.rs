@@ -1,8 +1,8 @@
 //! Turns of campaigns at the tax authority and at partners, in the `coordination` table.
 //!
-//! A turn is taken by a conditional write over the one before, so two environments never take the
-//! same. At the tax authority, each turn is the slot of one look-up. If an environment dies with a
-//! slot, that slot stays unused, and the next one is free an interval later.
+//! A turn is written over the one before, so two environments never take the same. At the tax
+//! authority, each turn is the slot of one look-up. A dead environment's slot stays unused, and the
+//! next is free an interval later.
 
 use std::time::Duration;
 
@@ -34,7 +34,6 @@ pub struct Turn {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TurnResult {
     Taken(Turn),
-    /// Another environment was first; this is the last turn now.
     Missed(Option<Turn>),
 }
 
@@ -56,14 +55,14 @@ impl Turns {
         })
     }
 
-    /// `None` after a day without one.
+    /// `None` after a day without a turn.
     pub async fn last(&self) -> Result<Option<Turn>, StoreError> {
         let item = self.table.get(&self.key, READING).await?;
         item.as_ref().map(read).transpose()
     }
 
-    /// A timeline of two environments: both have seen turn 7; the first writes turn 8 on the
-    /// condition that 7 is the last; the second's condition fails and returns turn 8.
+    /// A timeline of two environments: both have seen turn 7; the first writes turn 8 over it; the
+    /// second's condition fails and returns turn 8.
     pub async fn take(
         &self,
         last: Option<&Turn>,
@@ -88,7 +87,7 @@ impl Turns {
     /// Records a turn without a slot, unless a slot was taken since `last`.
     ///
     /// A timeline of two environments: both have seen slot 7; the first takes slot 8 for its scope;
-    /// the second's condition fails, and the turn stays with the scope of slot 8.
+    /// the second's condition fails, and the turn stays with that scope.
     pub async fn pass(
         &self,
         last: Option<&Turn>,
@@ -103,7 +102,7 @@ impl Turns {
             .map(drop)
     }
 
-    /// A write of this scope, if no turn was taken since `last`.
+    /// Fails if a turn was taken since `last`.
     fn over(&self, last: Option<&Turn>, scope: &Scope, now: Timestamp) -> Write {
         let write = self.table.update(&self.key).set(SCOPE, scope.key(""));
         let write = write.expires(now.after(RETENTION));

@@ -1,7 +1,7 @@
 //! A conditional write of one record, sent alone or in a transaction.
 //!
-//! It sets the record's version, puts placeholders in place of names, and returns the record when
-//! the condition fails. In a condition, `#name` stands for an attribute, `:name` for a bound value.
+//! It sets the record's version, replaces names by placeholders, and returns the record when the
+//! condition fails. In a condition, `#name` stands for an attribute, `:name` for a bound value.
 
 mod change;
 
@@ -22,7 +22,7 @@ use super::record_version::{self, FIRST};
 use super::{Item, StoreError, text};
 use crate::domain::timestamp::Timestamp;
 
-/// The second after which DynamoDB deletes a record.
+/// Second after which DynamoDB deletes a record.
 pub const EXPIRY: &str = "expires_at";
 
 #[derive(Clone, Debug)]
@@ -32,12 +32,11 @@ pub struct Write {
     table: String,
     key: Item,
     kind: Kind,
-    /// Parts of the update by `SET`, `REMOVE` or `ADD`.
     clauses: BTreeMap<&'static str, Vec<String>>,
     conditions: Vec<String>,
     names: HashMap<String, String>,
     values: Item,
-    /// The first value that DynamoDB cannot store.
+    /// First value that DynamoDB cannot store.
     defect: Option<serde_dynamo::Error>,
 }
 
@@ -46,7 +45,6 @@ enum Kind {
     Put(Item),
     Update,
     Delete,
-    /// A condition on a record that is not written.
     Check,
 }
 
@@ -165,7 +163,7 @@ impl Write {
         self
     }
 
-    /// Appends to a list, which may not exist.
+    /// The list may not exist.
     pub(crate) fn append(mut self, name: &str, list: AttributeValue) -> Self {
         let none = self.value(AttributeValue::L(Vec::new()));
         let (name, list) = (self.name(name), self.value(list));
@@ -174,7 +172,6 @@ impl Write {
         self
     }
 
-    /// Lets DynamoDB delete the record after this time.
     pub(crate) fn expires(self, at: Timestamp) -> Self {
         self.set(EXPIRY, at.as_seconds())
     }
@@ -187,7 +184,7 @@ impl Write {
         self
     }
 
-    /// Adds to a number or a set, which may not exist.
+    /// The number or set may not exist.
     pub(crate) fn add(mut self, name: &str, amount: AttributeValue) -> Self {
         let part = format!("{} {}", self.name(name), self.value(amount));
         self.push("ADD", part);
@@ -239,7 +236,7 @@ impl Write {
         self
     }
 
-    /// The attribute of a placeholder that is not its name.
+    /// Attribute of a placeholder with another name.
     pub(crate) fn rename(mut self, placeholder: &str, name: String) -> Self {
         self.names.insert(placeholder.to_owned(), name);
         self

@@ -14,17 +14,16 @@ use crate::store::table::all;
 use crate::store::write::Write;
 use crate::store::{Item, StoreError, number, read_number, read_text, required, text, transaction};
 
-/// The sparse index: partition [`BLOCKED_SCOPE`], sort [`BLOCKED`]. Only blocked phones have a
-/// [`BLOCKED_SCOPE`], so counting others does not write to it.
+/// Sparse index: partition [`BLOCKED_SCOPE`], sort [`BLOCKED`]. Counting other phones does not
+/// write to it.
 pub const BLOCKLIST: &str = "blocklist";
 pub const BLOCKED_SCOPE: &str = "blocked_scope";
-/// The time of blocking; the prefix of all attributes of a blocked phone.
+/// Time of blocking, and prefix of a blocked phone's attributes.
 pub const BLOCKED: &str = "blocked";
 const UNBLOCKED: &str = "unblocked";
-/// Ends of the attributes with operator and reason.
 const BY: &str = "_by";
 const WHY: &str = "_why";
-/// Masked, so that operators recognise it: the key has only a digest.
+/// Masked, so that operators recognise it.
 pub(super) const BLOCKED_PHONE: &str = "blocked_phone";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -36,12 +35,11 @@ pub struct BlockChange {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockedPhone {
-    /// `None` once the person was erased.
     pub masked: Option<String>,
     pub blocked: BlockChange,
 }
 
-/// The default is a phone never seen.
+/// The default is an unknown phone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownEntrant {
     pub entrant: Entrant,
@@ -75,7 +73,7 @@ impl Entrants {
         write_change(update, BLOCKED, UNBLOCKED, decision).await
     }
 
-    /// Oldest first. The index lags behind the table for a moment.
+    /// Oldest first. The index lags.
     pub async fn blocklist(&self, scope: &Scope) -> Result<Vec<BlockedPhone>, StoreError> {
         const ACTION: &str = "listing blocked phones";
         let condition = "#blocked_scope = :scope";
@@ -91,7 +89,7 @@ impl Entrants {
         blocked.collect()
     }
 
-    /// The phones that are blocked, and were at this time. The index may lag.
+    /// Phones blocked both then and now. The index lags.
     pub async fn blocked_since(
         &self,
         scope: &Scope,
@@ -129,7 +127,7 @@ impl Entrants {
     }
 }
 
-/// Replaces a change: time, operator and reason, whose attributes begin alike.
+/// Replaces time, operator and reason, whose attributes share a prefix.
 async fn write_change(
     update: Write,
     before: &str,

@@ -1,5 +1,5 @@
-//! Erasing a person: the phone's counts move to a random id, at once or when the campaign's limits
-//! no longer count.
+//! Erasing a person: the phone's counts move to a random id, at once or when limits no longer
+//! count.
 
 use super::blocklist::{BLOCKED, BLOCKED_PHONE};
 use super::{Entrants, KEY, READING, item_key};
@@ -14,11 +14,11 @@ use crate::store::transaction::{self, TransactionResult};
 use crate::store::{Item, StoreError, read_text, required, text};
 
 pub(super) const ERASED_AS: &str = "erased_as";
-/// The end of an erasure that kept the limits.
+/// Time of an erasure that kept the limits.
 pub(super) const ERASED_AT: &str = "erased_at";
 
 impl Entrants {
-    /// True even of an interrupted erasure alone.
+    /// True also for an interrupted erasure.
     pub async fn exists(&self, scope: &Scope, id: &EntrantId) -> Result<bool, StoreError> {
         Ok(self
             .table
@@ -27,7 +27,7 @@ impl Entrants {
             .is_some())
     }
 
-    /// Returns the id that replaces the phone: this one, or that of an interrupted erasure.
+    /// Returns the replacing id: this one, or that of an interrupted erasure.
     pub async fn begin_erasure(
         &self,
         scope: &Scope,
@@ -41,8 +41,8 @@ impl Entrants {
         required(read_text(&item, ERASED_AS), ACTION).map(EntrantId::from_record)
     }
 
-    /// Moves the counts to the new id, and deletes the phone's record but for a block. Returns
-    /// false if a submission has changed it since; run it again then.
+    /// Moves the counts and deletes the phone's record, except a block; false if a submission has
+    /// changed it: run it again.
     pub async fn finish_erasure(
         &self,
         scope: &Scope,
@@ -72,8 +72,7 @@ impl Entrants {
         Ok(matches!(written, TransactionResult::Committed))
     }
 
-    /// Being forgotten lets no one enter again. Nothing leads from the digest to the submissions any
-    /// more.
+    /// Erasure lets no one enter again. Nothing leads from the digest to submissions any more.
     pub async fn keep_limits(
         &self,
         scope: &Scope,
@@ -88,7 +87,7 @@ impl Entrants {
             .map(drop)
     }
 
-    /// Moves kept limits to random ids, in the next page of a segment.
+    /// Moves kept limits to random ids, for one page of a segment.
     pub async fn forget_erased(
         &self,
         scope: &Scope,

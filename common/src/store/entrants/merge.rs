@@ -1,4 +1,4 @@
-//! Moving the counts of an entrant to another id.
+//! Moves the counts of an entrant to another id.
 
 use super::blocklist::BLOCKED;
 use super::erasure::ERASED_AS;
@@ -22,12 +22,12 @@ const ADDED_BY_CHANGES: [&str; 7] = [
     BLOCKED,
     ERASED_AS,
 ];
-/// An expression has at most 4 KB, and each day takes some 15 bytes.
+/// An expression has at most 4 KB, a day takes some 15 bytes.
 const MAX_DAYS: usize = 100;
 
 impl Entrants {
-    /// Moves days until the rest fits into one transaction. Returns false if the record has
-    /// changed. `item` is the record after the moves.
+    /// Moves days until `item`, the remaining record, fits into one transaction; false if it has
+    /// changed.
     pub(super) async fn move_days(
         &self,
         item: &mut Item,
@@ -60,7 +60,7 @@ impl Entrants {
         unchanged(self.table.put_item(key(item), attributes), item)
     }
 
-    /// Adds the counts of a record to an id, and copies the attributes that it lacks.
+    /// Adds a record's counts to an id, and copies the attributes that it lacks.
     pub(super) fn merge(&self, scope: &Scope, id: &EntrantId, item: Item) -> Write {
         let mut update = self.update(scope, id);
         for (name, value) in item {
@@ -81,7 +81,6 @@ fn key(item: &Item) -> &str {
     read_text(item, KEY).unwrap_or_default()
 }
 
-/// A write of a record that still has exactly these attributes.
 fn unchanged(write: Write, item: &Item) -> Write {
     // A change that only adds attributes adds one of these.
     let added = ADDED_BY_CHANGES

@@ -1,4 +1,4 @@
-//! A count of all records by the stream's rules, to compare with the numbers.
+//! Counts all records by the stream's rules, to compare with the numbers.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -17,11 +17,11 @@ use crate::store::{Item, StoreError, read_number};
 pub struct Recount {
     pub cells: Cells,
     pub records: u64,
-    /// Records that this build cannot read, which are not counted.
+    /// Records that this build cannot read, not counted.
     pub unreadable: u64,
-    /// The latest of submissions that were not refused when made.
+    /// Latest change of submissions that were not refused when made.
     pub last_change: Option<Timestamp>,
-    /// Cells of submissions refused lately. A paused campaign still gets these.
+    /// Cells of recent refusals, which a paused campaign still gets.
     pub recently_refused: BTreeSet<Cell>,
 }
 
@@ -46,8 +46,7 @@ impl Recount {
     }
 }
 
-/// Reads both tables completely. Refusals are recent after `since`. `progress` gets the records of
-/// each page.
+/// Reads both tables. Refusals are recent after `since`. `progress` gets the records of each page.
 pub async fn recount(
     scope: &Scope,
     submissions: &Submissions,

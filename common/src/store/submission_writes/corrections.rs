@@ -1,4 +1,4 @@
-//! Writes of operators' corrections: revoking an accepted submission, reopening a rejected one.
+//! Writes of operators' corrections.
 
 use super::{CONTENDED, SubmissionStore};
 use crate::domain::campaign::PhoneLimits;
@@ -17,14 +17,14 @@ pub enum CorrectionResult {
     Committed,
     /// The submission had changed, or a further condition failed.
     StaleRevision,
-    /// Another submission has the code, or the code was voided.
+    /// Another submission has the code, or it was voided.
     CodeTaken,
-    /// The phone cannot take a place, for this reason.
+    /// The phone gets no place, for this reason.
     PhoneRefused(MessageKey),
 }
 
 impl SubmissionStore {
-    /// Writes what callers do not see. Returns false if the submission had changed.
+    /// Writes what callers do not see; false if the submission had changed.
     pub async fn annotate(
         &self,
         before: &Submission,
@@ -33,8 +33,8 @@ impl SubmissionStore {
         transaction::write_one(self.submissions.change(before, after), CORRECTING).await
     }
 
-    /// The phone gets its place back and loses the entries, the purchase can be entered again, and
-    /// the code stays used or becomes free. Nothing is written if `condition` fails.
+    /// The phone gets its place back and loses the entries; purchase and, if asked, code become
+    /// free. Nothing is written if `condition` fails.
     pub async fn revoke(
         &self,
         before: &Submission,
@@ -74,8 +74,7 @@ impl SubmissionStore {
         })
     }
 
-    /// Takes the code and a place of the phone again, if both are free. The purchase is taken on
-    /// acceptance.
+    /// Takes the code and a place of the phone again, if free; acceptance takes the purchase.
     ///
     /// A timeline of reopening and a new submission of the freed code: both find it free; the first
     /// write takes it; the second's condition fails.

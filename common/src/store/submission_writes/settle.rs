@@ -1,4 +1,4 @@
-//! Writes of a settling step: the next revision of a submission, and its changes in other tables.
+//! Writes of a settling step: a submission's next revision, and changes in other tables.
 
 use super::{CONTENDED, SubmissionStore};
 use crate::domain::campaign::Campaign;
@@ -21,15 +21,14 @@ pub enum SettleResult {
     ReceiptAlreadyUsed,
 }
 
-/// Items, each with the result if its condition fails: `None` if the phone's log has changed, so
-/// that a retry may succeed.
+/// Items with the result if the condition fails: `None` if the phone's log has changed, so that a
+/// retry may succeed.
 type Parts = Vec<(Option<SettleResult>, Write)>;
 
 impl SubmissionStore {
-    /// Writes the next revision, if the submission is unchanged since `before`. With
-    /// `wrong_code_in`, its code or its receipt's time was wrong, and is logged under that
-    /// campaign's limit. The provisional entry of a partner's code goes when the partner gives
-    /// another verdict, first fails to answer, or an operator takes over.
+    /// Writes the next revision, if the submission is unchanged. `wrong_code_in` logs a wrong code
+    /// or receipt time under that campaign's limit. The provisional entry of a partner's code goes
+    /// when the partner gives another verdict, first fails to answer, or an operator takes over.
     pub async fn settle(
         &self,
         before: &Submission,
@@ -53,7 +52,7 @@ impl SubmissionStore {
         Err(StoreError::new(SETTLING, CONTENDED))
     }
 
-    /// The phone's record and its new log; `None` if the log does not change.
+    /// `None` if the log does not change.
     async fn changed_wrong_code_log(
         &self,
         before: &Submission,

@@ -14,7 +14,7 @@ use crate::telemetry;
 pub struct RetentionPage {
     /// Submissions of the scope without personal data.
     pub done: u64,
-    /// Those that still need their phone, changed meanwhile, or cannot be read.
+    /// Submissions that need their phone, changed meanwhile, or cannot be read.
     pub left: u64,
     pub segment: Segment,
 }
@@ -56,7 +56,7 @@ impl Submissions {
         })
     }
 
-    /// False if the submission keeps its personal data.
+    /// False if the personal data stays.
     async fn remove_person(&self, before: Submission) -> Result<bool, StoreError> {
         const ACTION: &str = "taking the person out of a submission";
         match before.past_retention() {

@@ -1,4 +1,4 @@
-//! Reading a scope's submissions out of the whole table, for exports.
+//! Reads a scope's submissions from the whole table, for exports.
 
 use super::{KEY, Submissions, read};
 use crate::domain::ids::EntrantId;
@@ -9,7 +9,7 @@ use crate::store::record_version::FIRST;
 use crate::store::segments::{Segment, SegmentPage};
 use crate::store::{StoreError, number, read_text, text};
 
-/// A record that a filter may misjudge, because this build cannot read it.
+/// Records that this build cannot read, so that a filter may misjudge them.
 const UNJUDGED: &str = "record_version > :version OR NOT attribute_type(created_at, :number) \
     OR NOT attribute_type(standing.#state, :text)";
 
@@ -18,9 +18,9 @@ pub struct Selection {
     pub scope: Scope,
     pub from: Option<Timestamp>,
     pub to: Option<Timestamp>,
-    /// Any if empty.
+    /// Empty for any.
     pub states: Vec<State>,
-    /// Only accepted ones with an instant prize.
+    /// Only accepted submissions with an instant prize.
     pub winners: bool,
 }
 
@@ -54,7 +54,7 @@ impl Submissions {
             values.extend(names.into_iter().zip(states));
         }
         if *winners {
-            // A submission without a prize has a null there.
+            // Without a prize, the value is null.
             conditions.push("attribute_type(standing.instant_win, :text)".to_owned());
         }
         let mut scan = self.table.scan_scope(scope, None);

@@ -1,5 +1,5 @@
 //! The index of unsettled submissions: due ones, and those that wait for an operator or a spot
-//! check.
+//! check. It lags behind the table.
 
 use std::collections::HashMap;
 
@@ -19,22 +19,21 @@ use crate::domain::timestamp::Timestamp;
 use crate::store::table;
 use crate::store::{Item, StoreError, UnreadableRecord, read_number, read_text, required, text};
 
-/// The sparse index: partition `unsettled`, sort [`NEXT_STEP`], so that a busy campaign cannot hide
-/// the others.
+/// Sparse index: partition `unsettled`, sort [`NEXT_STEP`]; a busy campaign cannot hide others.
 pub const UNSETTLED: &str = "unsettled-by-campaign";
 const SUBMISSION_ID: &str = "submission_id";
 /// Scope and time of the next step in milliseconds, `campaign#live#0001793260800000`.
 pub const NEXT_STEP: &str = "scope_and_next_step";
 pub(super) const UNREADABLE_READS: &str = "unreadable_reads";
-/// What waits for an operator. Test submissions are separate: they are often never settled.
+/// Partition for operators. Test submissions are separate: many never settle.
 const OPERATOR: &str = "person";
-/// What is settled and waits for a spot check.
+/// Partition for spot checks.
 const SECOND_LOOK: &str = "second_look";
 /// Each takes a thousand writes a second, and adds a query to every turn.
 const TAX_SHARDS: u8 = 4;
 const PARTNER_SHARDS: u8 = 16;
 
-/// A sort key before those of every scope.
+/// Sorts before every scope.
 const BEFORE_ALL: &str = " ";
 const BEGINNING: Timestamp = Timestamp::from_millis(0);
 const LISTING: &str = "listing what is not settled";
@@ -43,7 +42,7 @@ const LISTING: &str = "listing what is not settled";
 pub struct DueSubmission {
     pub scope: Scope,
     pub submission_id: SubmissionId,
-    /// The next step, or the begin of waiting for an operator.
+    /// Next step, or begin of waiting for an operator.
     pub next_step_at: Timestamp,
 }
 
@@ -54,7 +53,8 @@ enum Scopes {
 }
 
 impl Submissions {
-    /// At most `max` of each scope and partition. Scopes take turns, each with its longest due first.
+    /// At most `max` of each scope and partition. Scopes take turns, each with its longest due
+    /// first.
     pub async fn due(
         &self,
         dependency: Dependency,
@@ -74,8 +74,7 @@ impl Submissions {
         Ok(due)
     }
 
-    /// The longest due submission of the next scope after `last_turn`, in the order of their keys,
-    /// and around.
+    /// Longest due submission of the scope after `last_turn`, in the order of keys, and around.
     pub async fn next_due(
         &self,
         dependency: Dependency,
@@ -113,7 +112,7 @@ impl Submissions {
         Ok(waiting.into_iter().map(|due| due.next_step_at).min())
     }
 
-    /// The longest due first, and the records that cannot be read.
+    /// Longest due first, with unreadable records.
     pub async fn list_unsettled(
         &self,
         scope: &Scope,
@@ -143,12 +142,10 @@ impl Submissions {
         Ok((found, unreadable))
     }
 
-    /// The index lags behind the table.
     pub async fn count_unsettled(&self, scope: &Scope) -> Result<usize, StoreError> {
         self.all_unsettled(scope).await.map(|found| found.len())
     }
 
-    /// Reads all that wait. The index lags behind the table.
     pub async fn count_due(
         &self,
         dependency: Dependency,
@@ -176,7 +173,7 @@ impl Submissions {
         Ok(try_join_all(found).await?.concat())
     }
 
-    /// The longest waiting first.
+    /// Longest waiting first.
     pub async fn waiting_for_operator(
         &self,
         scope: &Scope,
@@ -185,7 +182,7 @@ impl Submissions {
             .await
     }
 
-    /// The earliest settled first.
+    /// Earliest settled first.
     pub async fn waiting_for_second_look(
         &self,
         scope: &Scope,
@@ -195,7 +192,7 @@ impl Submissions {
             .await
     }
 
-    /// Scope by scope after `bound`, at most `max` of each.
+    /// Scope by scope after `bound`, at most `max` each.
     async fn due_by_scope(
         &self,
         partition: String,
@@ -218,7 +215,7 @@ impl Submissions {
             };
             let next_step = required(read_text(first, NEXT_STEP), LISTING)?;
             let Some((scope, _)) = Scope::split_key(next_step) else {
-                // Not a key of this build: continue after it.
+                // Another build's key: continue after it.
                 bound = next_step.to_owned();
                 continue;
             };
@@ -260,8 +257,7 @@ impl Submissions {
             .index_name(UNSETTLED)
     }
 
-    /// Postpones a step whose submission only a newer build can read, so that it does not hold up
-    /// the others.
+    /// Postpones a step whose submission only a newer build can read, so that others continue.
     ///
     /// A timeline of two workers: both find the record; the first moves its next step; the second's
     /// condition fails.
@@ -322,12 +318,12 @@ fn parse_due(item: &Item) -> Option<DueSubmission> {
     })
 }
 
-/// Padded to the digits that the next 30,000 years need.
+/// Padded for the next 30,000 years.
 fn next_step(scope: &Scope, at: Timestamp) -> String {
     scope.key(format_args!("{:016}", at.as_millis().max(0)))
 }
 
-/// A sort key after a scope's and before the next scope's: `$` follows the `#` in them.
+/// Sort key between a scope and the next: `$` follows their `#`.
 fn after(scope: &Scope) -> String {
     format!("{scope}$")
 }
@@ -350,7 +346,7 @@ pub(super) fn listed(submission: &Submission) -> Option<(String, String)> {
 fn partition(settling: &PendingSettlement, submission: &Submission) -> String {
     match settling.assignee {
         Assignee::Service => {
-            // The first byte of a random id spreads them evenly.
+            // Random ids spread evenly.
             let byte = submission.submission_id.first_byte();
             let dependency = settling.progress.dependency();
             shard(dependency, byte % shards(dependency))

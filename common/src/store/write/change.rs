@@ -1,4 +1,4 @@
-//! Changes that leave attributes of a newer build, also those within maps and lists.
+//! Changes that keep attributes of a newer build, also within maps and lists.
 
 use std::collections::BTreeSet;
 
@@ -9,19 +9,19 @@ use serde_dynamo::aws_sdk_dynamodb_1::to_item;
 use super::Write;
 use crate::store::Item;
 
-/// The attributes that identify an object: one with another value of them is another object.
+/// Attributes that identify an object.
 const IDENTITY: [&str; 4] = ["at", "key", "name", "file"];
 
 impl Write {
-    /// Names only what differs. An expression is limited to 4 KB.
+    /// Names only what differs: an expression is limited to 4 KB.
     pub(crate) fn change<T: Serialize>(mut self, before: Option<&T>, after: &T) -> Self {
         let [before, after] = self.items(before, after);
         self.compare_maps("", &before, &after);
         self
     }
 
-    /// Writes attributes that differ whole, for records with many changes. `stored` is the record
-    /// from which `before` was read, if there is one.
+    /// Writes differing attributes whole, for records with many changes. `stored` is the record
+    /// that `before` was read from.
     pub(crate) fn merge<T: Serialize>(
         mut self,
         stored: &Item,
@@ -49,7 +49,7 @@ impl Write {
         let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
         for name in names {
             let (before, after) = (before.get(name), after.get(name));
-            // A name that no expression uses is refused.
+            // DynamoDB refuses unused names.
             if before != after {
                 let name = self.name(name);
                 let path = if path.is_empty() {
@@ -144,7 +144,7 @@ fn is_same(before: &AttributeValue, after: &AttributeValue) -> bool {
     }
 }
 
-/// True if a list only grew, and its objects are the same ones.
+/// True if a list only grew, with the same objects.
 fn are_same_objects(before: &[AttributeValue], after: &[AttributeValue]) -> bool {
     // An update cannot change a list in two ways.
     let is_unchanged = before
