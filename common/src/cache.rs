@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use crate::domain::timestamp::Timestamp;
 
-/// Pausing a campaign or revoking a key takes effect within it.
+/// Delay of pausing a campaign or revoking a key.
 pub const MAX_AGE: Duration = Duration::from_secs(5);
 
-/// Values with their read time. Only existing values are kept, so the cache never outgrows what
-/// operators made.
+/// Values with their read time. Only existing values are kept, so operators bound the size.
 #[derive(Debug)]
 pub struct Cache<K, V>(Mutex<HashMap<K, (Timestamp, Arc<V>)>>);
 
@@ -25,7 +24,7 @@ impl<K: Eq + Hash + Clone, V> Cache<K, V> {
     pub fn peek(&self, key: &K, now: Timestamp, max_age: Duration) -> Option<Arc<V>> {
         let entries = self.lock();
         let (read_at, value) = entries.get(key)?;
-        // A read time in the future is from before the clock was set back.
+        // A later time is from before the clock was set back.
         (*read_at <= now && now.since(*read_at) < max_age).then(|| Arc::clone(value))
     }
 
@@ -57,7 +56,7 @@ impl<K: Eq + Hash + Clone, V> Cache<K, V> {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<K, (Timestamp, Arc<V>)>> {
-        // Nothing panics while holding the lock; even then the map would be intact.
+        // Nothing panics while it is locked.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! The clock: the only place that reads the time. Everything else takes the time as an argument.
+//! The only place that reads the time; everything else takes it as an argument.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -21,7 +21,7 @@ impl Clock {
         Self(TimeSource::System)
     }
 
-    /// For tests: it stands still until it is moved.
+    /// Stands still until moved, for tests.
     pub fn manual(start: Timestamp) -> Self {
         Self(TimeSource::Manual(Arc::new(AtomicI64::new(
             start.as_millis(),
@@ -49,7 +49,6 @@ impl Clock {
         }
     }
 
-    /// Does nothing to the machine's clock.
     pub fn advance(&self, span: Duration) {
         if let TimeSource::Manual(millis) = &self.0 {
             let step = i64::try_from(span.as_millis()).unwrap_or(i64::MAX);

@@ -1,15 +1,14 @@
-//! Configuration from environment variables. Every error names its variable.
+//! Configuration from environment variables.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::domain::retry::RetrySpeedup;
 
-/// Variables of the process, or of a local stack.
 #[derive(Clone, Default)]
 pub struct Env(Arc<HashMap<String, String>>);
 
-/// The error names the variable.
+/// Errors name the variable.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     #[error("the environment variable {0} is not set")]
@@ -17,7 +16,6 @@ pub enum ConfigError {
     #[error("the environment variable {variable} must be {expected}")]
     Malformed {
         variable: &'static str,
-        /// Words for people.
         expected: &'static str,
     },
 }
@@ -38,7 +36,7 @@ impl Env {
         self
     }
 
-    /// An empty value counts as not set.
+    /// Empty counts as not set.
     pub fn optional(&self, name: &str) -> Option<String> {
         self.0.get(name).filter(|value| !value.is_empty()).cloned()
     }
@@ -54,7 +52,7 @@ impl FromIterator<(String, String)> for Env {
     }
 }
 
-/// A whole number from 1; 1 if it is not set.
+/// Whole number from 1, the default.
 pub fn retry_speedup(env: &Env) -> Result<RetrySpeedup, ConfigError> {
     let malformed = ConfigError::Malformed {
         variable: RETRY_SPEEDUP,
@@ -79,7 +77,6 @@ text_enum! {
 }
 
 impl Stage {
-    /// Reads `STAGE`.
     pub fn from_env(env: &Env) -> Result<Self, ConfigError> {
         let stage = env.required("STAGE")?;
         stage.parse().map_err(|_| ConfigError::Malformed {

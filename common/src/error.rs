@@ -1,5 +1,5 @@
-//! The errors of calls: a caller's mistakes, and our own failures. No HTTP here: `http::reply` is the only place that
-//! turns an error into a reply.
+//! Errors of calls: callers' mistakes and our own failures. Only `http::reply` turns them into
+//! replies.
 
 mod store_error;
 
@@ -14,8 +14,7 @@ pub use self::store_error::{StoreError, UnreadableRecord};
 /// DynamoDB adds capacity within seconds.
 const UNAVAILABLE_RETRY_AFTER: Duration = Duration::from_secs(5);
 
-/// The cause inside [`Error::Internal`] and [`Error::Unavailable`] is only logged; callers see the
-/// rest.
+/// Causes in [`Error::Internal`] and [`Error::Unavailable`] are only logged.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{}", .0.code.as_str())]
@@ -23,7 +22,7 @@ pub enum Error {
     /// Callers see an opaque error.
     #[error("internal error")]
     Internal(#[source] Box<dyn StdError + Send + Sync>),
-    /// AWS throttles us or does not answer. Callers get a Retry-After.
+    /// AWS throttles or does not answer. Callers get a Retry-After.
     #[error("service unavailable")]
     Unavailable(#[source] Box<dyn StdError + Send + Sync>),
 }
@@ -31,19 +30,19 @@ pub enum Error {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     pub code: ErrorCode,
-    /// Such as `claimed.items[0].qty`.
+    /// Path such as `claimed.items[0].qty`.
     pub field: Option<String>,
     /// Ordered as in the reference; only with `validation_failed`.
     pub problems: Vec<FieldProblem>,
     /// Never a value from the request.
     pub detail: Option<String>,
-    /// `None` is the code's own advice.
+    /// `None` for the code's own advice.
     pub fix: Option<&'static str>,
     /// Wait before the same request can succeed.
     pub retry_after: Option<Duration>,
     /// Set if the method is at fault.
     pub allowed: Vec<&'static str>,
-    /// The request counted towards these limits.
+    /// Limits that the request counted towards.
     pub limits: Vec<RateLimitStatus>,
 }
 
@@ -90,7 +89,7 @@ impl Error {
         Self::Unavailable("the request took too long".into())
     }
 
-    /// Errors of the service stay as they are.
+    /// Changes only refusals.
     fn amended(mut self, change: impl FnOnce(&mut Refusal)) -> Self {
         if let Self::Refused(refusal) = &mut self {
             change(refusal);

@@ -1,16 +1,18 @@
 //! Shared by all functions of the Campaign Entry Service.
 //!
-//! The layers, from top to bottom; a module uses those below it alone:
+//! The layers, from top to bottom; a module uses only those below:
 //!
-//! - [`runtime`] receives Lambda's events: API requests, storage events, SQS and stream batches, the schedule;
-//! - [`app`] combines rules, tables and clients: authentication, code verification, partners, settlement;
+//! - [`runtime`] receives Lambda's events: API requests, storage events, SQS and stream batches,
+//!   the schedule;
+//! - [`app`] combines rules, tables and clients: authentication, code verification, partners,
+//!   settlement;
 //! - [`http`] parses requests and renders replies;
 //! - [`upstream`] holds the clients of partners and the tax authority;
-//! - [`store`] holds the tables, one file for each kind of record, and the transactions across them;
+//! - [`store`] holds the tables, one file for each kind of record, and transactions across them;
 //! - [`aws`] holds the other AWS clients: photo storage, queues, secrets;
 //! - [`telemetry`] writes logs and metrics;
-//! - [`error`] lists all errors; [`config`] reads environment variables; [`clock`] and [`random`] are the only sources of
-//!   time and randomness; [`cache`];
+//! - [`error`], [`config`] (environment variables), [`cache`]; [`clock`] and [`random`] are the
+//!   only sources of time and randomness;
 //! - [`domain`] holds the rules: no I/O, no clock, no randomness.
 
 #[macro_use]

@@ -1,9 +1,9 @@
-//! Randomness: the only place that asks the operating system for it.
+//! The only place that asks the operating system for randomness.
 
 use crate::domain::ids::{ReceiptId, SubmissionId};
 
 /// # Panics
-/// When the operating system has no randomness, which cannot happen once it has started. Guessable
+/// If the operating system has no randomness, which cannot happen once it has started. Guessable
 /// ids would be worse.
 #[expect(
     clippy::expect_used,
@@ -15,7 +15,7 @@ pub fn bytes<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// The reference can be taken already: the table decides.
+/// The table decides if the reference is free.
 pub fn submission_id() -> SubmissionId {
     SubmissionId::from_random(bytes())
 }

@@ -1,9 +1,9 @@
 //! Logs and metrics: one line for each request, each job and each event of `tracing`.
 //!
-//! The line of a request or a job is JSON in CloudWatch's embedded metric format (EMF), so that
-//! metrics need no call. It has no personal data, code or key.
+//! Lines of requests and jobs are JSON in CloudWatch's embedded metric format (EMF), so metrics
+//! need no call. They have no personal data, code or key.
 //!
-//! A fault that does not fail the request is logged where it happens, with its causes and, as
+//! A fault that does not fail the request is logged where it happens, with causes and, as
 //! `subject`, the submission or receipt: `tracing::warn!(error = telemetry::cause(&error),
 //! %subject, "the message was not sent")`.
 
@@ -23,8 +23,7 @@ use crate::domain::timestamp::Timestamp;
 #[cfg(test)]
 pub(crate) use events::tests::written;
 
-/// Each metric also has the service's name as a dimension, which separates two stacks in one
-/// account.
+/// Metrics also have the service's name as a dimension, which separates stacks in one account.
 const NAMESPACE: &str = "CampaignEntryService";
 
 tokio::task_local! {
@@ -32,12 +31,12 @@ tokio::task_local! {
     static TARGET: String;
 }
 
-/// Lines carry Lambda's id of the invocation.
+/// Lines carry Lambda's invocation id.
 pub async fn in_invocation<T>(id: String, handling: impl Future<Output = T>) -> T {
     INVOCATION_ID.scope(id, handling).await
 }
 
-/// A line in a terminal names this method and path instead of the function.
+/// Terminal lines name this method and path instead of the function.
 pub async fn for_target<T>(target: String, handling: impl Future<Output = T>) -> T {
     TARGET.scope(target, handling).await
 }
@@ -46,26 +45,23 @@ fn invocation_id() -> Option<String> {
     INVOCATION_ID.try_with(Clone::clone).ok()
 }
 
-/// For an environment without a name, as in a local run of one function.
+/// Name of an environment without one, as in a local run.
 const UNNAMED: &str = "local";
 
-/// Destination of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Telemetry {
     /// JSON with metrics on standard output, which Lambda sends to CloudWatch, under this service's
     /// name.
     CloudWatch(&'static str),
-    /// Short lines on standard error.
     Terminal,
-    /// No output: in tests, and for the local stack's background work.
+    /// Used in tests, and for the local stack's background work.
     Off,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestIds {
-    /// The caller's id if it is fit for a log, otherwise a new one; returned with the reply.
+    /// The caller's if fit for a log, otherwise new; returned with the reply.
     pub request: String,
-    /// API Gateway's.
     pub gateway: Option<String>,
 }
 
@@ -74,12 +70,12 @@ pub struct LogLine<'a> {
     pub at: Timestamp,
     pub duration_ms: u128,
     pub function: &'a str,
-    /// `None` before a request's key is known, and for a job of several scopes.
+    /// `None` before a key is known, and for jobs of several scopes.
     pub scope: Option<&'a Scope>,
     pub subject: Option<&'a str>,
-    /// Error code, message key of a consumer's outcome, or a job's outcome in one word.
+    /// Error code, message key, or a job's outcome in one word.
     pub outcome: Option<&'a str>,
-    /// Besides count and duration.
+    /// Metrics besides count and duration.
     pub metrics: &'a [(&'static str, u64)],
     /// Outermost first.
     pub error_chain: &'a [String],
@@ -89,17 +85,15 @@ pub struct LogLine<'a> {
 #[derive(Clone, Debug)]
 pub struct RequestFields<'a> {
     pub ids: &'a RequestIds,
-    /// The key's rate limit did.
+    /// True if the key's rate limit admitted it.
     pub is_admitted: bool,
-    /// A campaign's alarm watches their number.
+    /// True if it counts for a campaign's alarm.
     pub is_entry: bool,
     pub key_id: Option<&'a str>,
-    /// Known to the consumer.
     pub reference: Option<&'a str>,
     pub status: u16,
 }
 
-/// A line of JSON: of a request, a job or an event.
 #[derive(Serialize)]
 struct JsonLine<'a, F> {
     timestamp: String,
@@ -125,15 +119,15 @@ impl Telemetry {
         telemetry
     }
 
-    /// Writes warnings and errors of `tracing` too. Call it once in a process.
+    /// Includes warnings and errors of `tracing`. Call it once in a process.
     pub fn terminal() -> Self {
         events::install(Self::Terminal, LevelFilter::WARN);
         Self::Terminal
     }
 
-    /// One write, so that lines of several threads do not mix.
+    /// One write, so that threads do not mix lines.
     fn write(self, line: &str) {
-        // A failing log stops nothing, and there is nowhere else to report it.
+        // A failing log stops nothing and cannot be reported.
         let _ = match self {
             Self::CloudWatch(_) => writeln!(std::io::stdout().lock(), "{line}"),
             Self::Terminal => writeln!(std::io::stderr().lock(), "{line}"),
@@ -218,7 +212,7 @@ impl LogLine<'_> {
         }
     }
 
-    /// Live requests are those that can be guesses: of a live key, and admitted by its rate limit.
+    /// Live requests can be guesses: of a live key, admitted by its rate limit.
     fn kinds(&self) -> impl Iterator<Item = &'static str> + use<> {
         let is_live = self.scope.is_some_and(|scope| scope.environment.is_live());
         let request = self.request.as_ref();
@@ -236,12 +230,12 @@ impl LogLine<'_> {
         .filter_map(|(kind, is_one)| is_one.then_some(kind))
     }
 
-    /// Every line counts itself and its duration for its function, and its own metrics for the service. Outcomes are
-    /// counted where people look at them: of jobs for each function, of live requests for each campaign, and of those
-    /// refused before a campaign was known for the service. A campaign's alarm needs its entry attempts alone:
-    /// pre-checks and polls continue when its entries stop.
+    /// Lines count themselves and their duration for their function, and their own metrics for the
+    /// service. Outcomes count where people look: of jobs for each function, of live requests for
+    /// each campaign, of requests refused before a campaign was known for the service. A campaign's
+    /// alarm needs its entry attempts alone: pre-checks and polls continue when entries stop.
     ///
-    /// Each combination of the dimensions' values is a metric to pay for.
+    /// Each combination of dimension values is a paid metric.
     fn declarations(&self) -> Vec<Value> {
         const OPERATION: &[&[&str]] = &[&["service", "operation"]];
         let duration = json!({ "Name": "Duration", "Unit": "Milliseconds" });
@@ -276,7 +270,7 @@ impl LogLine<'_> {
         .collect()
     }
 
-    /// True for a job that found nothing to do, which is noise to people.
+    /// True for a job that found nothing to do: noise to people.
     fn is_idle(&self) -> bool {
         let did_nothing =
             !self.metrics.is_empty() && self.metrics.iter().all(|(_, value)| *value == 0);
@@ -321,7 +315,6 @@ fn count(name: &str) -> Value {
     json!({ "Name": name, "Unit": "Count" })
 }
 
-/// A line for each cause, below the line that failed.
 fn indented(error_chain: &[String]) -> String {
     error_chain
         .iter()
@@ -336,7 +329,7 @@ fn time_of_day(at: Timestamp) -> String {
         .map_or(timestamp.clone(), |(_, time)| time.to_owned())
 }
 
-/// For a field of a `tracing` event, logged with its causes.
+/// A field of a `tracing` event, logged with its causes.
 pub fn cause<E: Error + 'static>(error: &E) -> &(dyn Error + 'static) {
     error
 }

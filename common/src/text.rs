@@ -1,6 +1,6 @@
 //! Macros for types that are text in records, keys and replies.
 
-/// An enum of names, each with its text.
+/// Enum of names with texts.
 macro_rules! text_enum {
     (
         $(#[$about:meta])*
@@ -13,7 +13,6 @@ macro_rules! text_enum {
         pub enum $name { $($(#[$doc])* #[serde(rename = $text)] $variant,)+ }
 
         impl $name {
-            /// All values, in their order.
             pub const ALL: [Self; [$($text),+].len()] = [$(Self::$variant),+];
 
             /// The text in records, keys and replies.
@@ -42,7 +41,7 @@ macro_rules! text_enum {
     };
 }
 
-/// Stores a type as the text that it is parsed from.
+/// Stores a type as its text.
 macro_rules! stored_as_text {
     ($type:ident, |$value:ident| $text:expr) => {
         impl TryFrom<String> for $type {
@@ -61,7 +60,7 @@ macro_rules! stored_as_text {
     };
 }
 
-/// Keeps a secret or personal data out of logs.
+/// Keeps values out of logs.
 macro_rules! masked_debug {
     ($type:ident) => {
         impl std::fmt::Debug for $type {

@@ -1,4 +1,5 @@
-//! Authentication: looks up the API key of a request, selects its campaign and environment, and applies its rate limit.
+//! Authentication: finds the API key, selects its campaign and environment, and applies its rate
+//! limit.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,10 +21,9 @@ use crate::store::batch::{BatchGet, BatchItems};
 use crate::store::campaigns::Campaigns;
 use crate::store::rate_limits::{Lease, RateLimits};
 
-/// For a key that was issued without its own rate limit.
+/// Default of keys without their own rate limit.
 pub const DEFAULT_PER_MINUTE: u32 = 600;
 
-/// Letters, digits, `_` and `-` after a key's prefix.
 const KEY_BODY_CHARS: std::ops::RangeInclusive<usize> = 8..=128;
 
 pub fn key_prefix(environment: Environment) -> &'static str {
@@ -33,10 +33,8 @@ pub fn key_prefix(environment: Environment) -> &'static str {
     }
 }
 
-/// Longer than a write that is not throttled.
 const LEASE_AHEAD_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Keys and their campaigns are cached for a few seconds.
 #[derive(Debug)]
 pub struct Authenticator {
     stage: Stage,
@@ -51,29 +49,27 @@ pub struct Authenticator {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Credentials<'a> {
-    /// `Bearer` and a key; `None` if the header was not sent.
+    /// `Bearer` and a key, if sent.
     pub authorization: Option<&'a str>,
-    /// Must name the key's campaign; `None` if the header was not sent.
+    /// Must name the key's campaign, if sent.
     pub campaign: Option<&'a str>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct Caller {
-    /// `None` until it is found.
     pub key: Option<Arc<ApiKeyRecord>>,
     /// `None` until the request is counted.
     pub rate_limit: Option<RateLimitStatus>,
-    /// The consumer's address, where it was sent, cannot be read.
+    /// True if the consumer's address was sent and cannot be read.
     pub has_malformed_ip: bool,
 }
 
 #[derive(Clone, Debug)]
 pub struct AuthContext {
-    /// The key selects it.
     pub scope: Scope,
-    /// Read at most five seconds ago.
+    /// Five seconds old at most.
     pub campaign: Arc<Campaign>,
-    /// Prefetched for the endpoint; empty if key and campaign came from the cache.
+    /// Prefetched for the endpoint; empty if key and campaign were cached.
     pub prefetched: BatchItems,
 }
 
@@ -93,12 +89,9 @@ impl Authenticator {
 
     /// Checks the Authorization header, then SVC-Campaign, then the key's rate limit.
     ///
-    /// An environment that has never seen the key reads it first. One batch reads everything else,
-    /// and a key whose cached copy is too old, while the rate limit is leased. `prefetch` adds the
-    /// records that the endpoint will need; its campaign is the last one this environment saw.
-    ///
-    /// # Errors
-    /// The first check that fails; an internal error if a table does not answer.
+    /// An unknown key is read first. While the rate limit is leased, one batch reads everything
+    /// else, and a key whose cached copy is too old. `prefetch` adds the endpoint's records; its
+    /// campaign is the last one this environment saw.
     pub async fn authenticate(
         &self,
         credentials: Credentials<'_>,
@@ -107,7 +100,7 @@ impl Authenticator {
         now: Timestamp,
     ) -> Result<AuthContext, Error> {
         let hash = key_hash(credentials)?;
-        // A cached refusal may be outdated, or its reason may have changed.
+        // A cached refusal, or its reason, may be outdated.
         let passed = |key: &Arc<ApiKeyRecord>| self.check(key, credentials, now).is_ok();
         let fresh = self.key_cache.peek(&hash, now, cache::MAX_AGE);
         let key = match fresh.or_else(|| self.key_cache.peek_any(&hash).filter(passed)) {
@@ -212,7 +205,6 @@ impl Authenticator {
         Ok(())
     }
 
-    /// Leases more requests if this environment holds none.
     async fn count(&self, key: &ApiKeyRecord, now: Timestamp) -> Result<RateLimitStatus, Error> {
         let quota = self.quota(&key.key_id);
         let mut quota = quota.lock().await;
@@ -243,8 +235,7 @@ impl Authenticator {
             .with_limits([status]))
     }
 
-    /// Run it beside the work on a request, for the next one. After a failure, the next request
-    /// leases itself.
+    /// Run beside the work on a request, for the next one, which leases itself after a failure.
     pub async fn lease_ahead(&self, key: &ApiKeyRecord, now: Timestamp) {
         let leasing = async {
             let quota = self.quota(&key.key_id);
@@ -254,7 +245,7 @@ impl Authenticator {
                 None => Ok(()),
             }
         };
-        // A slow table must not delay a reply that is ready.
+        // A slow table must not delay a finished reply.
         let _ = timeout(LEASE_AHEAD_TIMEOUT, leasing).await;
     }
 
@@ -290,7 +281,6 @@ fn until_next_minute(now: Timestamp) -> Duration {
     Timestamp::from_millis((now.as_minutes() + 1) * 60_000).since(now)
 }
 
-/// `None` if it does not look like a key.
 fn bearer_key(header: &str) -> Option<&str> {
     let (scheme, key) = header.trim().split_once(' ')?;
     let key = key.trim_start();

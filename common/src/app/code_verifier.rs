@@ -1,5 +1,5 @@
-//! Verifies codes by the scope's code book and by the code's record: [`CodeVerifier::resolve`] gives the key of the
-//! record, which the caller reads; [`CodeVerifier::judge`] gives the status.
+//! Verifies codes by code book and record: [`CodeVerifier::resolve`] gives the key of the record,
+//! which the caller reads; [`CodeVerifier::judge`] gives the status.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,20 +19,20 @@ use crate::store::batch::{BatchGet, BatchItems};
 use crate::store::code_books::{CodeBooks, NoCodeBook, PrefetchedBook};
 use crate::store::codes::Codes;
 
-/// For a book that rejects a code or promises a prize: the delay until a new code works, and until
-/// a voided prize stops. Wrong codes make each environment read the book at most this often.
+/// Maximum age of a book that rejects a code or promises a prize: the delay for new codes and
+/// voided prizes. Wrong codes make each environment read the book at most this often.
 pub const FRESH_BOOK_MAX_AGE: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Staleness {
     /// Enough to accept a code without a prize.
     Cached,
-    /// [`FRESH_BOOK_MAX_AGE`]: enough to reject a code.
+    /// [`FRESH_BOOK_MAX_AGE`].
     BeforeRejecting,
 }
 
 impl Staleness {
-    /// Books decide in this order.
+    /// The order in which books decide.
     pub const ALL: [Self; 2] = [Self::Cached, Self::BeforeRejecting];
 
     fn max_age(self) -> Duration {
@@ -47,17 +47,16 @@ impl Staleness {
 pub struct CodeQuery<'a> {
     pub scope: &'a Scope,
     pub policy: CodePolicy,
-    /// The form in which the campaign compares it.
+    /// The code in the campaign's form.
     pub code: &'a Code,
-    /// `None` for a code without a phone.
     pub consumer: Option<&'a Consumer>,
 }
 
 #[derive(Clone, Debug)]
 pub struct VerifiedCode {
-    /// By its book alone.
+    /// Judged by the book alone.
     pub resolved: ResolvedCode,
-    /// By book and record.
+    /// Judged by book and record.
     pub status: CodeStatus,
 }
 
@@ -94,8 +93,7 @@ impl CodeVerifier {
         self.books.add_to(batch, scope);
     }
 
-    /// Does nothing if the batch has not read the book, or if the secret that encrypts it is not in
-    /// memory.
+    /// Does nothing without a book in the batch, or without its secret in memory.
     pub fn cache_prefetched(
         &self,
         items: &BatchItems,
@@ -111,7 +109,7 @@ impl CodeVerifier {
         Ok(())
     }
 
-    /// For a code that was just verified; `None` if no batch has it, as when a partner judges it.
+    /// The batch of a just verified code; `None` if none has it, as with a partner.
     pub fn batch_of(&self, scope: &Scope, key: &CodeKey) -> Option<String> {
         match key {
             CodeKey::Minted(serial) => {
@@ -122,7 +120,7 @@ impl CodeVerifier {
         }
     }
 
-    /// The book may be old: good enough for a prefetch only.
+    /// The book may be old: for prefetching only.
     pub fn key_by_cached_book(&self, query: CodeQuery<'_>) -> Option<CodeKey> {
         let CodeQuery {
             scope,
@@ -147,8 +145,8 @@ impl CodeVerifier {
         }
     }
 
-    /// If it is [`CodeStatus::Invalid`] by a cached book, a fresh one decides, which may lead to
-    /// another record.
+    /// A fresh book decides if a cached one gives [`CodeStatus::Invalid`], perhaps with another
+    /// record.
     pub async fn judge(
         &self,
         query: CodeQuery<'_>,
@@ -158,7 +156,7 @@ impl CodeVerifier {
         now: Timestamp,
     ) -> Result<VerifiedCode, StoreError> {
         let resolved = match record.imported_batch() {
-            // The batch decides whether the code is redeemable.
+            // The batch decides if the code is redeemable.
             Some(batch) => self.resolve(query, Some(batch), staleness, now).await?,
             None => resolved,
         };
@@ -166,11 +164,9 @@ impl CodeVerifier {
         Ok(VerifiedCode { resolved, status })
     }
 
-    /// `imported_batch` is the batch in the code's record, if that was read. Reads the book again
-    /// if it lacks that batch, or if it promises a prize and is older than [`FRESH_BOOK_MAX_AGE`].
-    ///
-    /// # Errors
-    /// When the table does not answer, or the scope has no code book.
+    /// `imported_batch` is the batch in the code's record, if read. Reads the book again if it
+    /// lacks that batch, or if it promises a prize and is older than [`FRESH_BOOK_MAX_AGE`]. A
+    /// missing code book is an error.
     pub async fn resolve(
         &self,
         query: CodeQuery<'_>,
@@ -203,8 +199,8 @@ impl CodeVerifier {
         Ok(ResolvedCode::from_book(code, &book, imported_batch))
     }
 
-    /// The record keeps phones from using a code at the same time. Test keys never reach a partner,
-    /// so with them every such code is unknown.
+    /// The record keeps phones from using a code at the same time. Test keys never reach a partner:
+    /// their codes are unknown.
     async fn resolve_partner_code(
         &self,
         scope: &Scope,
@@ -246,7 +242,7 @@ impl CodeVerifier {
         max_age: Duration,
     ) -> Result<Arc<CodeBook>, StoreError> {
         let read = async { Ok(self.books.get(scope).await?.map(|stored| stored.book)) };
-        // Boxed: reads are rare and deep, and would enlarge every future that may read.
+        // Boxed: reads are rare, and would enlarge every future that may read.
         let book = self.cache.get(scope, now, max_age, Box::pin(read)).await?;
         book.ok_or_else(|| StoreError::temporary("reading a code book", NoCodeBook))
     }

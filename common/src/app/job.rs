@@ -20,14 +20,12 @@ pub struct EventContext {
     telemetry: Telemetry,
 }
 
-/// As its log line describes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'a> {
     pub function: &'static str,
     pub started: Timestamp,
-    /// Set if it concerns a single one.
     pub scope: Option<&'a Scope>,
-    /// Public id of the submission or receipt.
+    /// Public id of a submission or receipt.
     pub subject: Option<&'a str>,
 }
 
@@ -47,11 +45,10 @@ impl From<&'static str> for JobOutcome {
     }
 }
 
-/// The deliverer of its event decides whether it is delivered again.
+/// The event's source decides about another delivery.
 #[derive(Debug)]
 pub struct JobError {
     pub error: Error,
-    /// Counted despite the failure.
     pub metrics: Vec<(&'static str, u64)>,
 }
 
@@ -79,7 +76,7 @@ impl EventContext {
         self.clock.now()
     }
 
-    /// A panic becomes an ordinary error.
+    /// A panic becomes an error.
     pub async fn run_logged(
         &self,
         job: Job<'_>,

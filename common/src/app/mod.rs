@@ -1,4 +1,4 @@
-//! Application services: they combine rules, tables and clients for more than one function.
+//! Application services combine rules, tables and clients for more than one function.
 
 pub mod auth;
 pub mod code_verifier;

@@ -1,4 +1,5 @@
-//! Requests to partners: the secret, the circuit breaker, the limit of requests in flight, and the request itself.
+//! Requests to partners: secret, circuit breaker, limit of requests in flight, and the request
+//! itself.
 
 use std::time::Duration;
 
@@ -25,14 +26,14 @@ use crate::upstream::http_client::{Addresses, TransportError};
 use crate::upstream::partner::client::Partner;
 use crate::upstream::partner::error::PartnerError;
 
-/// `any` allows partners at any address, on the local stack only.
+/// `any` allows partners at any address, for the local stack.
 pub const ADDRESSES_VARIABLE: &str = "PARTNER_ADDRESSES";
 
-/// Breaker and secret may use it up; a timeout after that still counts as the partner's.
+/// Time for breaker and secret; a timeout after it still counts as the partner's.
 const PREPARING_TIME: Duration = Duration::from_secs(1);
-/// With less time left, the partner could redeem the code and answer too late.
+/// Minimum for a request: with less, the partner could redeem the code and answer too late.
 const MIN_TIME: Duration = Duration::from_secs(2);
-/// A lease outlives its request by this.
+/// Time by which a lease outlives its request.
 const LEASE_MARGIN: Duration = Duration::from_secs(2);
 
 pub struct PartnerGateway {
@@ -44,16 +45,16 @@ pub struct PartnerGateway {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AskedFrom {
-    /// A campaign has at most `max_in_flight` of them at a time.
+    /// A campaign has at most `max_in_flight` at a time.
     Request,
-    /// Its function limits its own concurrency.
+    /// The function limits its own concurrency.
     Queue,
 }
 
 #[derive(Debug)]
 pub struct Answered {
     pub outcome: PartnerOutcome,
-    /// For [`PartnerGateway::release`].
+    /// Passed to [`PartnerGateway::release`].
     pub lease: Option<PartnerLease>,
 }
 
@@ -67,7 +68,6 @@ impl From<PartnerOutcome> for Answered {
 }
 
 impl PartnerGateway {
-    /// Partners need public addresses unless [`ADDRESSES_VARIABLE`] says otherwise.
     pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
         let malformed = ConfigError::Malformed {
             variable: ADDRESSES_VARIABLE,
@@ -86,10 +86,8 @@ impl PartnerGateway {
         })
     }
 
-    /// The submission's id is the reference, so a second request redeems nothing more.
-    ///
-    /// # Errors
-    /// When a table or Secrets Manager does not answer in time; the partner was not asked then.
+    /// The submission's id is the reference, so a repeated request redeems nothing more. After an
+    /// error, the partner was not asked.
     pub async fn ask(
         &self,
         submission: &Submission,
@@ -132,7 +130,7 @@ impl PartnerGateway {
             }
             BreakerPermit::Granted(grant) => grant,
         };
-        // Only one probe runs at a time, so it needs no lease.
+        // A probe runs alone, so it needs no lease.
         let lease = if asked_from == AskedFrom::Request && !grant.is_probe() {
             let now = clock();
             let until =
@@ -163,7 +161,7 @@ impl PartnerGateway {
         Ok(Answered { outcome, lease })
     }
 
-    /// If that fails, the lease expires on its own.
+    /// The lease expires on its own if this fails.
     pub async fn release(&self, lease: Option<PartnerLease>, subject: SubmissionId) {
         if let Some(lease) = lease
             && let Err(error) = self.leases.release(&lease).await
@@ -172,7 +170,6 @@ impl PartnerGateway {
         }
     }
 
-    /// For the circuit breaker; the request had the time `left`.
     async fn record(
         &self,
         answer: Result<PartnerVerdict, PartnerError>,
@@ -196,7 +193,8 @@ impl PartnerGateway {
         };
         tracing::warn!(error = telemetry::cause(&error), %subject, "a partner gave no answer that counts");
         let is_timeout = matches!(error, PartnerError::Transport(TransportError::Timeout));
-        // A timeout after less time than the campaign allows does not show that the partner is down.
+        // A timeout after less time than the campaign allows does not show that the partner is
+        // down.
         let is_cut_short = is_timeout && left + PREPARING_TIME < rules.timeout();
         let opened_breaker = match error.fault_owner() {
             FaultOwner::Partner if is_cut_short => false,
@@ -208,7 +206,7 @@ impl PartnerGateway {
                     false
                 }
             },
-            // A reply, even an unreadable one, shows that the partner is up.
+            // Any reply shows that the partner is up.
             FaultOwner::Campaign if error.may_have_arrived() => {
                 self.record_success(submission, grant).await;
                 false
@@ -224,8 +222,7 @@ impl PartnerGateway {
         })
     }
 
-    /// An answer counts even if the breaker misses it: at worst the breaker opens for the next
-    /// request.
+    /// An answer counts even if the breaker misses it: at worst the breaker opens.
     async fn record_success(&self, submission: &Submission, grant: Grant) {
         let Submission {
             scope,

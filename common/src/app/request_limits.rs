@@ -1,13 +1,11 @@
-//! Limits of one endpoint on phones and address ranges. The limit of the key is in `auth`.
+//! Limits of one endpoint on phones and address ranges; `auth` has the key's.
 
 use crate::domain::rate_limit_status::RateLimitStatus;
 use crate::domain::timestamp::Timestamp;
 use crate::error::{Error, ErrorCode};
 use crate::store::rate_limits::{RateLimitDecision, RateLimitRule, RateLimits};
 
-/// # Errors
-/// `rate_limited` with this `detail` when a limit is reached; an internal error when the table does
-/// not answer.
+/// Fails with `rate_limited` and this `detail` when a limit is reached.
 pub async fn enforce(
     limits: &RateLimits,
     rules: &[RateLimitRule],

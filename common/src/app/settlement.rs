@@ -1,7 +1,8 @@
 //! The shared part of the settling functions: a worker leases a step, and later writes its result.
 //!
-//! Every write is conditional on the submission's revision, so a second worker with the same step writes nothing. If a
-//! worker dies during a step, the step is due again after [`STEP_LEASE`](crate::domain::settling::STEP_LEASE).
+//! Writes are conditional on the submission's revision, so a second worker with the same step
+//! writes nothing. If a worker dies, the step is due again after
+//! [`STEP_LEASE`](crate::domain::settling::STEP_LEASE).
 
 mod turns;
 
@@ -28,16 +29,14 @@ use crate::store::campaigns::Campaigns;
 use crate::store::submission_writes::{SettleResult, SubmissionStore};
 use crate::store::{entrants, receipts};
 
-/// Reason for giving up on a step that started too often.
 pub const ATTEMPTS_EXHAUSTED: &str = "step_never_finished";
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
-/// Blocked steps of older submissions add to a metric.
+/// Blocked steps of older submissions count in a metric.
 const STALE_AFTER: Duration = Duration::from_hours(1);
 
 #[derive(Debug)]
 pub enum LeaseResult {
     Leased(Box<Submission>),
-    /// The step started too often without finishing.
     Exhausted(Box<Submission>),
     Skipped(&'static str),
 }
@@ -126,11 +125,8 @@ impl Worker {
         self.context.run_logged(job, unreadable).await.map(drop)
     }
 
-    /// Leases the submission's next step, if it is due. `read` is the submission, if it was read: the
-    /// lease is written over its revision.
-    ///
-    /// # Errors
-    /// When a table fails, or the submission cannot be read; the step is then due again later.
+    /// Leases the submission's next step, if due. `read` is the submission, if it was read: the
+    /// lease is conditional on its revision. After an error, the step is due again later.
     pub async fn lease(
         &self,
         message: &SettleMessage,
@@ -176,17 +172,12 @@ impl Worker {
         })
     }
 
-    /// # Errors
-    /// When the table does not answer, or the campaign is missing.
     pub async fn campaign(&self, submission: &Submission) -> Result<Campaign, Error> {
         let campaign = self.campaigns.get(&submission.scope.campaign).await?;
         campaign.ok_or_else(|| Error::internal("the campaign is not there"))
     }
 
-    /// One call reads them all.
-    ///
-    /// # Errors
-    /// When a table does not answer, or the campaign or the receipt is missing.
+    /// One call reads them all. A missing campaign or receipt is an error.
     pub async fn receipt_records(
         &self,
         submission: &Submission,
@@ -216,9 +207,8 @@ impl Worker {
         })
     }
 
-    /// With `wrong_code_in`, the code or the receipt's time was wrong, which counts towards that
-    /// campaign's limit of wrong codes. If the next step is due before the next sweep, a message
-    /// wakes it.
+    /// `wrong_code_in` counts a wrong code or receipt time towards that campaign's limit. A step
+    /// due before the next sweep gets a message.
     pub async fn finish(
         &self,
         before: &Submission,
@@ -238,7 +228,6 @@ impl Worker {
         Ok(settled)
     }
 
-    /// The message came before its turn.
     pub async fn requeue(&self, message: &SettleMessage) {
         self.queues.requeue(self.dependency, message).await;
     }

@@ -1,4 +1,4 @@
-//! Uploads of receipt photos. An upload's event can be late, so we look into storage where it matters.
+//! Uploads of receipt photos. Their events can be late, so storage is checked where it matters.
 
 use crate::aws::Aws;
 use crate::aws::photos::{Photos, UploadTarget};
@@ -22,7 +22,7 @@ impl Uploads {
         })
     }
 
-    /// Records the photo if its event has not come yet.
+    /// Records a photo whose event has not come.
     pub async fn reconcile(
         &self,
         mut receipt: Receipt,
@@ -35,7 +35,7 @@ impl Uploads {
                 .inspect(&receipt.scope, receipt.receipt_id, now)
                 .await?
         {
-            // If the condition fails, the event has just recorded the same file.
+            // The condition fails if the event has just recorded the same file.
             self.receipts
                 .mark_uploaded(&receipt.scope, receipt.receipt_id, &arrived)
                 .await?;
@@ -44,7 +44,6 @@ impl Uploads {
         Ok(receipt)
     }
 
-    /// Adds a new upload target while there is no photo.
     pub async fn reconcile_with_target(
         &self,
         receipt: Receipt,
@@ -55,7 +54,6 @@ impl Uploads {
         Ok((receipt, target))
     }
 
-    /// `None` if there is a photo, or none is needed.
     pub async fn upload_target(
         &self,
         receipt: &Receipt,

@@ -1,4 +1,4 @@
-//! The deployment's secret from Secrets Manager: fetched at start, then kept in memory.
+//! The deployment's secret in Secrets Manager: fetched at start, kept in memory.
 
 use std::collections::HashMap;
 use std::error::Error as StdError;
@@ -18,30 +18,29 @@ use crate::domain::submission::Submission;
 use crate::error::StoreError;
 use crate::telemetry;
 
-/// The secret's ARN or name.
 pub const VARIABLE: &str = "DEPLOYMENT_SECRET_ID";
 
-/// Time limit of a start; the first request that needs the secret can fetch it too.
+/// Time limit at start; the first request that needs the secret can fetch it too.
 const START_TIMEOUT: Duration = Duration::from_millis(1_500);
-/// So that a request still answers in time.
+/// Leaves a request time to answer.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(3);
 
 const READING: &str = "reading the deployment's secret";
 const READING_PHONE: &str = "reading a phone";
 
-/// Secrets Manager does not answer, or refuses. A retry may succeed.
+/// Secrets Manager did not answer, or refused.
 #[derive(Debug, thiserror::Error)]
 #[error("Secrets Manager does not give it")]
 struct NotFetched(#[source] Box<dyn StdError + Send + Sync>);
 
 #[derive(Debug)]
 pub struct SecretVersion {
-    /// Stored in the records that this version encrypts.
+    /// Stored in records that this version encrypts.
     pub id: String,
     pub secret: DeploymentSecret,
 }
 
-/// The versions fetched so far: a version never changes.
+/// Versions fetched so far; they never change.
 #[derive(Clone)]
 pub struct DeploymentSecrets {
     aws: Aws,
@@ -64,8 +63,8 @@ impl DeploymentSecrets {
         })
     }
 
-    /// Fetches the current version before the first event. If that fails, the first request that needs
-    /// it tries again and reports the error.
+    /// Fetches the current version before the first event. After a failure, the first request that
+    /// needs it tries again.
     pub async fn prepare(&self) {
         let failed = |cause: Elapsed| Err(StoreError::new(READING, cause));
         if let Err(error) = timeout(START_TIMEOUT, self.current())
@@ -84,8 +83,8 @@ impl DeploymentSecrets {
         found.ok_or_else(|| StoreError::new(READING, "Secrets Manager has no such secret"))
     }
 
-    /// If Secrets Manager does not have it, the current version takes its place: a secret restored from
-    /// a copy has a new id. After a successful decryption, `remember` records that.
+    /// The current version replaces one that Secrets Manager lacks: a secret restored from a copy
+    /// has a new id. `remember` records that after a successful decryption.
     pub async fn version(&self, id: &str) -> Result<Arc<SecretVersion>, StoreError> {
         if let Some(version) = self.fetched_version(id) {
             return Ok(version);
@@ -96,7 +95,7 @@ impl DeploymentSecrets {
         }
     }
 
-    /// The keys for personal data are the same in every version.
+    /// All versions have the same keys for personal data.
     pub async fn version_for_phones(&self) -> Result<Arc<SecretVersion>, StoreError> {
         match self.cached_version_for_phones() {
             Some(version) => Ok(version),
@@ -104,8 +103,8 @@ impl DeploymentSecrets {
         }
     }
 
-    /// The keys for personal data differ from those of a record if the secret was replaced by hand; the
-    /// next request then fetches them again.
+    /// The keys differ from a record's if the secret was replaced by hand; the next request then
+    /// fetches them again.
     pub(crate) fn check_version_for_phones(&self, check: &str) -> Result<(), StoreError> {
         let mut known = self.known();
         match &known.last_fetched {
@@ -119,7 +118,6 @@ impl DeploymentSecrets {
         }
     }
 
-    /// `None` once the person was erased.
     pub async fn phone_of(&self, submission: &Submission) -> Result<Option<Phone>, StoreError> {
         let Some(stored) = &submission.phone else {
             return Ok(None);
@@ -140,7 +138,7 @@ impl DeploymentSecrets {
         self.known().last_fetched.clone()
     }
 
-    /// Keeps a version that has decrypted a record, under the id that the record names.
+    /// Keeps a version that decrypted a record, under the id in the record.
     pub(crate) fn remember(&self, id: &str, version: &Arc<SecretVersion>) {
         self.known()
             .by_id
@@ -152,7 +150,7 @@ impl DeploymentSecrets {
         self.known().by_id.get(id).cloned()
     }
 
-    /// Replaces the current version, which Secrets Manager keeps as the previous one.
+    /// Secrets Manager keeps the current version as the previous one.
     pub async fn rotate(&self, word: &str) -> Result<Arc<SecretVersion>, StoreError> {
         const ACTION: &str = "replacing the deployment's secret";
         let current = self.get(None).await?.and_then(|reply| reply.secret_string);
@@ -172,7 +170,7 @@ impl DeploymentSecrets {
         Ok(self.keep(SecretVersion { id, secret }))
     }
 
-    /// The current version for `None`.
+    /// `None` is the current version.
     async fn fetch(&self, id: Option<&str>) -> Result<Option<Arc<SecretVersion>>, StoreError> {
         let reply = self.get(id).await?;
         reply
@@ -187,7 +185,7 @@ impl DeploymentSecrets {
             .secret_id(&self.secret_id)
             .set_version_id(id.map(str::to_owned));
         let failed = |cause| StoreError::temporary(READING, NotFetched(cause));
-        // Boxed: the SDK's future is deep, and every function that needs the secret would hold it.
+        // Boxed: the SDK's future is deep, and every caller would hold it.
         let sent = timeout(REQUEST_TIMEOUT, Box::pin(get.send()))
             .await
             .map_err(|elapsed| failed(elapsed.into()))?;
@@ -214,7 +212,7 @@ impl DeploymentSecrets {
     }
 
     fn known(&self) -> std::sync::MutexGuard<'_, KnownVersions> {
-        // Nothing panics while holding the lock; even then the map would be intact.
+        // Nothing panics while it is locked.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,5 +1,5 @@
-//! AWS clients. Region, credentials and endpoints come from the environment only: walking the whole
-//! provider chain would cost a function more than the rest of its start.
+//! AWS clients. Region, credentials and endpoints come from the environment only: the whole
+//! provider chain would cost more than the rest of a start.
 
 pub mod deployment_secret;
 pub mod photos;
@@ -35,16 +35,14 @@ use crate::config::{ConfigError, Env};
 use crate::error::StoreError;
 use crate::telemetry;
 
-/// Records or objects that are read or changed at once.
 pub const MAX_CONCURRENCY: usize = 16;
-/// Long enough for a TCP and TLS handshake inside one region.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// Every service answers in milliseconds; after this the connection counts as dead.
+/// Services answer in milliseconds; after this, the connection counts as dead.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
-/// For all attempts of one call, so that a function answers before its caller gives up.
+/// Bound on all attempts of a call, so that a function answers in time.
 const CALL_TIMEOUT: Duration = Duration::from_secs(9);
 
-/// Time limit of a start; the first call can open a connection too. A lost first packet is sent again after a
+/// Time limit at start; the first call can connect too. A lost first packet is sent again after a
 /// second.
 const OPEN_TIMEOUT: Duration = Duration::from_millis(1_500);
 
@@ -54,12 +52,12 @@ const TLS: Provider = Provider::Rustls(CryptoMode::Ring);
 const DYNAMODB_ENDPOINT: &str = "AWS_ENDPOINT_URL_DYNAMODB";
 const STS_ENDPOINT: &str = "AWS_ENDPOINT_URL_STS";
 
-/// From <https://www.amazontrust.com/repository/>. Parsing the hundred and more roots that a machine
-/// trusts takes longer than the rest of a start.
+/// Source: <https://www.amazontrust.com/repository/>. Parsing a machine's hundred roots takes
+/// longer than the rest of a start.
 const AMAZON_ROOTS: &[u8] = include_bytes!("amazon-roots.pem");
 
-/// The clients of all services. Each is built on first use, which takes a good part of a start, with
-/// the endpoint in the environment if there is one.
+/// Clients of all services, each built on first use (a good part of a start), with the endpoint in
+/// the environment, if any.
 #[derive(Clone)]
 pub struct Aws {
     shared: SdkConfig,
@@ -80,12 +78,11 @@ struct Clients {
     s3: OnceLock<aws_sdk_s3::Client>,
     secrets: OnceLock<aws_sdk_secretsmanager::Client>,
     sqs: OnceLock<aws_sdk_sqs::Client>,
-    /// Shared by all parts of a function, so that each version is fetched once.
+    /// Shared, so that each version is fetched once.
     deployment_secrets: Arc<Mutex<KnownVersions>>,
 }
 
 impl Aws {
-    /// With the credentials in the environment.
     pub fn for_function(env: &Env) -> Result<Self, ConfigError> {
         let credentials = Credentials::new(
             env.required("AWS_ACCESS_KEY_ID")?,
@@ -125,8 +122,7 @@ impl Aws {
         }
     }
 
-    /// Every attempt of a transaction carries the same token, so an attempt whose answer was lost is not
-    /// applied twice.
+    /// Attempts of a transaction carry the same token: none is applied twice.
     pub fn dynamodb(&self) -> aws_sdk_dynamodb::Client {
         let client = self.clients.dynamodb.get_or_init(|| {
             let mut config = aws_sdk_dynamodb::config::Builder::from(&self.shared);
@@ -136,8 +132,8 @@ impl Aws {
         client.clone()
     }
 
-    /// Fetches the deployment's secret for a function that needs it, while connections to DynamoDB open. Waits a second
-    /// and a half at most; after a failure, the first call that needs one of them tries again.
+    /// Fetches the deployment's secret, if needed, while connections to DynamoDB open. Waits a
+    /// second and a half at most; the first call tries again after a failure.
     pub async fn prepare(&self, needs_secret: bool) {
         let fetching = async {
             if needs_secret && let Ok(secrets) = DeploymentSecrets::from_env(&self.env, self) {
@@ -147,7 +143,7 @@ impl Aws {
         tokio::join!(biased; fetching, self.open_dynamodb());
     }
 
-    /// Opens two connections to DynamoDB: an environment's first request makes two calls at once.
+    /// Opens two connections: an environment's first request makes two calls at once.
     pub async fn open_dynamodb(&self) {
         let asking = || self.ask_whether_dynamodb_is_there();
         let both = async { tokio::try_join!(asking(), asking()).map(drop) };
@@ -161,15 +157,15 @@ impl Aws {
         }
     }
 
-    /// Sends a load balancer's health check, which needs no signature and no permission.
+    /// A load balancer's health check needs no signature and no permission.
     async fn ask_whether_dynamodb_is_there(&self) -> Result<(), Box<dyn Error + Send + Sync>> {
         let request = HttpRequest::get(self.dynamodb_url())?;
         let reply = self.connector.call(request).await?;
-        // The connection can be reused only after its answer was read.
+        // A connection can be reused once its answer is read.
         reply.into_body().collect().await.map(drop)
     }
 
-    /// In the commercial partition. Elsewhere, the first call has to open the connection.
+    /// Covers the commercial partition; elsewhere, the first call connects.
     fn dynamodb_url(&self) -> String {
         let regional = || {
             let region = self
@@ -214,8 +210,8 @@ impl Aws {
         client.clone()
     }
 
-    /// For `ops`, which asks STS who the operator is. Another endpoint than AWS's is only taken where
-    /// DynamoDB's is on this machine too: otherwise a variable would make an operator someone else.
+    /// Used by `ops` to ask STS who the operator is. Another endpoint is allowed only if DynamoDB
+    /// is local too: otherwise a variable could make an operator someone else.
     pub fn sts_config(&self) -> SdkConfig {
         let is_local = self
             .endpoint(DYNAMODB_ENDPOINT)
@@ -225,7 +221,7 @@ impl Aws {
         config.build()
     }
 
-    /// The same clients with their HTTP connector wrapped, for example by a guard.
+    /// The same clients with a wrapped connector, for example by a guard.
     #[must_use]
     pub fn through(&self, wrap: impl FnOnce(SharedHttpConnector) -> SharedHttpConnector) -> Self {
         let connector = wrap(self.connector.clone());
@@ -258,7 +254,7 @@ fn is_loopback(endpoint: &str) -> bool {
     }
 }
 
-/// The HTTP client of credential providers, which set their own timeouts.
+/// HTTP client of credential providers, which set their own timeouts.
 pub fn https(env: &Env) -> SharedHttpClient {
     aws_smithy_http_client::Builder::new()
         .tls_provider(TLS)
@@ -277,19 +273,19 @@ fn connector(env: &Env) -> SharedHttpConnector {
     SharedHttpConnector::new(connector.build())
 }
 
-/// One connector for all: the SDK would build one for every service and setting, and each would read
-/// the trust roots again.
+/// One connector for all: the SDK would build one for each service and setting, each reading the
+/// trust roots again.
 fn client_over(connector: SharedHttpConnector) -> SharedHttpClient {
     http_client_fn(move |_, _| connector.clone())
 }
 
-/// The trusted roots: Amazon's, or those in the file of `SSL_CERT_FILE`, as behind a proxy that opens TLS.
+/// Amazon's roots, or those in `SSL_CERT_FILE`, as behind a proxy that opens TLS.
 fn trust(env: &Env) -> TlsContext {
     let roots = match env.optional("SSL_CERT_FILE") {
         Some(_) => TrustStore::default(),
         None => TrustStore::empty().with_pem_certificate(AMAZON_ROOTS),
     };
-    // Building it checks nothing; the default is the machine's roots.
+    // Building checks nothing; the default is the machine's roots.
     TlsContext::builder()
         .with_trust_store(roots)
         .build()

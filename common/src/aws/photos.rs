@@ -1,4 +1,4 @@
-//! Receipt photos in storage: upload targets, uploaded files, and reading them.
+//! Receipt photos in storage.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,15 +28,15 @@ pub struct Photos {
     bucket: String,
 }
 
-/// Timeout for the bytes of a photo: the client's own timeouts end with the head of a reply.
+/// Bound on a photo's bytes: the client's own timeouts end with the head of a reply.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Its holder can upload, so it does not print.
+/// The holder can upload, so it does not print.
 #[derive(Clone, PartialEq, Eq)]
 pub struct UploadTarget {
     /// Presigned, for one PUT.
     pub url: String,
-    /// To be sent exactly as given.
+    /// Sent as given.
     pub headers: BTreeMap<String, String>,
     pub expires_at: Timestamp,
 }
@@ -84,8 +84,8 @@ impl Photos {
         })
     }
 
-    /// Reads size and type of a receipt's file. Needs permission to list the bucket: without it, S3
-    /// answers "forbidden" for a missing file.
+    /// Size and type of a receipt's file. Without permission to list the bucket, S3 answers
+    /// "forbidden" for a missing file.
     pub async fn inspect(
         &self,
         scope: &Scope,
@@ -122,7 +122,7 @@ impl Photos {
         }))
     }
 
-    /// `None` if it is missing, or larger than a photo can be.
+    /// `None` if missing, or larger than a photo.
     pub async fn read(&self, scope: &Scope, id: ReceiptId) -> Result<Option<Vec<u8>>, StoreError> {
         const ACTION: &str = "reading a photo";
         let sent = self.get(scope, id).send().await;
@@ -152,10 +152,10 @@ impl Photos {
             .map_err(StoreError::during("deleting a photo"))
     }
 
-    /// Returns how many were deleted; 0 when none is left.
+    /// Returns the number deleted; 0 when none is left.
     pub async fn delete_some(&self, scope: &Scope) -> Result<u64, StoreError> {
         const ACTION: &str = "deleting the photos of a campaign";
-        /// About a second's work.
+        /// Takes about a second.
         const MAX_OBJECTS: i32 = 400;
         let list = self
             .aws
@@ -208,7 +208,7 @@ impl Photos {
 
 enum Object {
     Here(Box<GetObjectOutput>),
-    /// An empty file has no first bytes to read.
+    /// There are no first bytes to read.
     Empty,
 }
 

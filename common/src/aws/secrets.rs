@@ -9,10 +9,11 @@ use crate::config::{ConfigError, Env};
 use crate::domain::timestamp::Timestamp;
 use crate::error::StoreError;
 
-/// Such as `campaign-entry-production/`: a stack reads no others. Campaign files leave it out.
+/// Prefix such as `campaign-entry-production/`: campaign files leave it out, and a stack reads no
+/// others.
 pub const PREFIX_VARIABLE: &str = "PARTNER_SECRETS_PREFIX";
 
-/// A changed secret is used within this time.
+/// Delay until a changed secret is used.
 const MAX_AGE: Duration = Duration::from_mins(5);
 
 pub struct Secrets {
@@ -30,7 +31,7 @@ impl Secrets {
         })
     }
 
-    /// By its name in a campaign file; `None` if there is none.
+    /// `name` is that in a campaign file.
     pub async fn get(&self, name: &str, now: Timestamp) -> Result<Option<Arc<String>>, StoreError> {
         let read = async {
             let id = format!("{}{name}", self.prefix);

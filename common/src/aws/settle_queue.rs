@@ -1,4 +1,4 @@
-//! The queues that wake the settling functions. A lost or repeated message changes nothing: the table
+//! Queues that wake the settling functions. Lost or repeated messages change nothing: the table
 //! knows which steps are due.
 
 use std::time::Duration;
@@ -20,11 +20,10 @@ use crate::telemetry;
 pub const TAX_VARIABLE: &str = "TAX_QUEUE_URL";
 pub const PARTNER_VARIABLE: &str = "PARTNER_QUEUE_URL";
 
-/// SQS's limit.
+/// Limits of SQS.
 const MAX_BATCH: usize = 10;
-/// SQS's limit.
 const MAX_DELAY: Duration = Duration::from_mins(15);
-/// A consumer may be waiting, and the sweep makes up for a message that was not sent.
+/// A consumer may be waiting; the sweep makes up for a message that was not sent.
 const SEND_TIMEOUT: Duration = Duration::from_secs(1);
 const SENDING: &str = "sending a message";
 
@@ -44,7 +43,6 @@ impl SettleMessage {
     }
 }
 
-/// A function's queues: one for each dependency.
 #[derive(Clone)]
 pub struct SettleQueues {
     aws: Aws,
@@ -70,7 +68,7 @@ impl SettleQueues {
         })
     }
 
-    /// Sends a message that arrives when the next step is due; an operator's step gets none.
+    /// The message arrives when the next step is due; an operator's step gets none.
     pub async fn wake(&self, submission: &Submission, now: Timestamp) {
         let Some(pending) = submission.settling.as_ref() else {
             return;
@@ -83,7 +81,6 @@ impl SettleQueues {
         }
     }
 
-    /// Returns a message that came before its turn.
     pub async fn requeue(&self, dependency: Dependency, message: &SettleMessage) {
         self.try_send(dependency, message, Duration::ZERO).await;
     }
@@ -115,7 +112,7 @@ impl SettleQueues {
         Ok(accepted)
     }
 
-    /// An approximate number.
+    /// Approximate.
     pub async fn count_waiting(&self, dependency: Dependency) -> Result<usize, StoreError> {
         let name = QueueAttributeName::ApproximateNumberOfMessages;
         let asking = self
@@ -146,7 +143,7 @@ impl SettleQueues {
         delay: Duration,
     ) -> Result<(), StoreError> {
         let body = serde_json::to_string(message).map_err(StoreError::during(SENDING))?;
-        // Rounded up: a message that arrives before its step is due does nothing.
+        // Rounded up: a message that arrives too early does nothing.
         let delay = i32::try_from(delay.as_millis().div_ceil(1_000)).unwrap_or(i32::MAX);
         let send = self
             .aws

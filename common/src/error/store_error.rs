@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::types::error::{
 
 use crate::domain::phone_protection::PhoneNotEncrypted;
 
-/// A call to AWS failed, or its response cannot be read. For the log; callers see an opaque error.
+/// A failed call to AWS, or an unreadable response. Callers see an opaque error.
 #[derive(Debug, thiserror::Error)]
 #[error("{action} failed")]
 pub struct StoreError {
@@ -19,26 +19,23 @@ pub struct StoreError {
     may_pass: bool,
 }
 
-/// A record that this build cannot read: a newer build may have written it, or it is damaged. Its key holds no phone, code or
-/// Idempotency-Key.
+/// A record that this build cannot read: damaged, or written by a newer build. Its key holds no
+/// phone, code or Idempotency-Key.
 #[derive(Debug, thiserror::Error)]
 #[error("the record {key} of the table of {table} cannot be read")]
 pub struct UnreadableRecord {
-    /// The kind of its table, such as `submissions`.
     pub table: &'static str,
     pub key: String,
-    /// Why it cannot be read.
     #[source]
     pub reason: Box<dyn StdError + Send + Sync>,
 }
 
-/// A table throttled the call.
 #[derive(Debug, thiserror::Error)]
 #[error("the table takes no more at the moment")]
 pub(crate) struct Throttled;
 
 impl StoreError {
-    /// An error of an action, such as "reading an API key".
+    /// `action` is such as "reading an API key".
     pub fn new(action: &'static str, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self {
             action,
@@ -47,7 +44,7 @@ impl StoreError {
         }
     }
 
-    /// An error whose cause may be gone at the next call.
+    /// The cause may be gone at the next call.
     pub(crate) fn temporary(
         action: &'static str,
         cause: impl Into<Box<dyn StdError + Send + Sync>>,
@@ -58,7 +55,6 @@ impl StoreError {
         }
     }
 
-    /// True if a record exists and cannot be read: another build may have written it.
     pub fn is_unreadable(&self) -> bool {
         self.unreadable().is_some()
             || self.cause.is::<serde_dynamo::Error>()
@@ -69,10 +65,7 @@ impl StoreError {
         self.cause.downcast_ref()
     }
 
-    /// The record that cannot be read, or else this error.
-    ///
-    /// # Errors
-    /// When a table did not answer.
+    /// The unreadable record, or this error if there is none.
     pub fn into_unreadable(self) -> Result<UnreadableRecord, Self> {
         let Self { cause, .. } = self;
         cause
@@ -81,7 +74,6 @@ impl StoreError {
             .map_err(|cause| Self { cause, ..self })
     }
 
-    /// For `map_err` of what was found in a record: names the record.
     pub(crate) fn of_record(table: &'static str, key: String) -> impl FnOnce(Self) -> Self {
         move |Self { action, cause, .. }| {
             let reason = match cause.downcast::<serde_dynamo::Error>() {
@@ -92,7 +84,7 @@ impl StoreError {
         }
     }
 
-    /// True if DynamoDB throttled the call. The same call can succeed soon.
+    /// The same call can succeed soon.
     pub fn is_throttled(&self) -> bool {
         let first: &(dyn StdError + 'static) = self.cause.as_ref();
         std::iter::successors(Some(first), |&error| error.source()).any(|error| {
@@ -103,8 +95,8 @@ impl StoreError {
         })
     }
 
-    /// True if the same call can succeed later: a table or S3 throttles, Secrets Manager does not return the deployment's
-    /// secret, a code book is missing, or a record waits for the build that can read it.
+    /// True if the same call can succeed later: throttling, no secret from Secrets Manager, no code
+    /// book, or a record of a newer build.
     pub fn is_temporary(&self) -> bool {
         let is_slow_down = |metadata: &ErrorMetadata| metadata.code() == Some("SlowDown");
         self.is_throttled()
@@ -113,7 +105,6 @@ impl StoreError {
             || self.metadata().is_some_and(is_slow_down)
     }
 
-    /// AWS's error codes for a missing permission.
     pub fn denied(&self) -> Option<&str> {
         let metadata = self.metadata()?;
         let is_denied = matches!(
@@ -123,14 +114,13 @@ impl StoreError {
         metadata.message().filter(|_| is_denied)
     }
 
-    /// The code and message of an AWS error that has no type of its own.
+    /// Metadata of an AWS error without its own type.
     fn metadata(&self) -> Option<&ErrorMetadata> {
         let first: &(dyn StdError + 'static) = self.cause.as_ref();
         std::iter::successors(Some(first), |&error| error.source())
             .find_map(|error| error.downcast_ref::<ErrorMetadata>())
     }
 
-    /// For `map_err`: wraps the cause in an error of this action.
     pub(crate) fn during<E: Into<Box<dyn StdError + Send + Sync>>>(
         action: &'static str,
     ) -> impl FnOnce(E) -> Self {
@@ -145,7 +135,7 @@ pub(crate) struct LaterVersion {
     pub(crate) known: u32,
 }
 
-/// The defect of a record. Most messages repeat a value, which may be a phone or a code.
+/// Most messages repeat a value, which may be a phone or a code.
 fn without_values(error: &serde_dynamo::Error) -> String {
     let message = error.to_string();
     if message.starts_with("missing field") || message == PhoneNotEncrypted.to_string() {

@@ -10,15 +10,12 @@ use crate::error::Error;
 /// The largest valid body is under 20 KB.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// It holds personal data, so it does not print.
+/// Holds personal data, so it does not print.
 #[derive(Clone)]
 pub struct JsonBody(Map<String, Value>);
 
 impl JsonBody {
     /// Takes a JSON object sent as `application/json`.
-    ///
-    /// # Errors
-    /// `validation_failed` without a field.
     pub fn parse(request: &Request) -> Result<Self, Error> {
         let content_type = request.header("content-type").unwrap_or_default();
         if !is_json(content_type) {
@@ -51,10 +48,7 @@ impl JsonBody {
         hex::encode(hasher.finalize())
     }
 
-    /// Collects all problems; `read` returns `None` if a field that it needs was refused.
-    ///
-    /// # Errors
-    /// The first problem; `validation_failed` lists all of them.
+    /// Collects all problems. `read` returns `None` if a field that it needs was refused.
     pub fn read<T>(&self, read: impl FnOnce(&Fields<'_>) -> Option<T>) -> Result<T, Error> {
         let problems = Problems::default();
         let value = read(&Fields::new(&self.0, &problems));
@@ -63,7 +57,7 @@ impl JsonBody {
     }
 }
 
-/// Any case, with any parameters.
+/// Ignores case and parameters.
 fn is_json(content_type: &str) -> bool {
     let media_type = content_type.split(';').next().unwrap_or_default();
     media_type.trim().eq_ignore_ascii_case("application/json")
@@ -79,8 +73,8 @@ fn by_value(number: &Number) -> String {
     }
 }
 
-/// Different values never give the same bytes: each part begins with its kind and, if it has one,
-/// its length; an object's fields are sorted by name.
+/// Different values never give the same bytes: each part begins with its kind and length, and
+/// fields are sorted by name.
 fn digest_value(value: &Value, hasher: &mut Sha256) {
     match value {
         Value::Object(object) => digest_object(object, hasher),

@@ -1,4 +1,4 @@
-//! The fields of a body. Every problem with them is collected.
+//! The fields of a body, with all their problems.
 
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
@@ -10,7 +10,6 @@ use crate::domain::phone::Phone;
 use crate::domain::unicode::{has_control, is_format, stripped};
 use crate::error::{Error, ErrorCode, FieldProblem};
 
-/// Ordered as the fields are read.
 #[derive(Debug, Default)]
 pub struct Problems(RefCell<Vec<(ErrorCode, FieldProblem)>>);
 
@@ -20,7 +19,7 @@ impl Problems {
         self.note_as(ErrorCode::ValidationFailed, path, message);
     }
 
-    /// The problem has its own error code if it comes first.
+    /// `code` is the error if this problem is the first.
     pub fn note_as(&self, code: ErrorCode, path: &str, message: impl Into<String>) {
         let problem = FieldProblem {
             field: path.to_owned(),
@@ -29,8 +28,7 @@ impl Problems {
         self.0.borrow_mut().push((code, problem));
     }
 
-    /// # Errors
-    /// The first problem; `validation_failed` lists all of them.
+    /// The error is the first problem; `validation_failed` lists all.
     pub fn check(self) -> Result<(), Error> {
         let problems = self.0.into_inner();
         match problems.first() {
@@ -43,9 +41,8 @@ impl Problems {
     }
 }
 
-/// Each reader returns `None` for a field that is absent or null, and for one of the wrong shape,
-/// which becomes a problem. Read fields in the order of the reference: the first problem decides
-/// the error.
+/// Readers return `None` for an absent or null field, and for a wrong one, which becomes a problem.
+/// Read fields in the order of the reference: the first problem decides the error.
 #[derive(Clone)]
 pub struct Fields<'a> {
     object: &'a Map<String, Value>,
@@ -70,7 +67,6 @@ impl<'a> Fields<'a> {
         self.object.get(name).filter(|value| !value.is_null())
     }
 
-    /// The field is not as `expected`.
     pub fn note(&self, name: &str, expected: &str) {
         self.note_as(ErrorCode::ValidationFailed, name, expected);
     }
@@ -94,7 +90,7 @@ impl<'a> Fields<'a> {
         read(self, name)
     }
 
-    /// No control characters. White space at the ends is removed first.
+    /// Surrounding white space is removed, control characters are refused.
     pub fn text(&self, name: &str, chars: RangeInclusive<usize>) -> Option<&'a str> {
         let text = self.value(name)?.as_str().map(str::trim);
         if text.is_some_and(|text| text.contains(char::is_control)) {
@@ -104,8 +100,7 @@ impl<'a> Fields<'a> {
         self.of_length(name, &chars, text)
     }
 
-    /// Typed or pasted by people: format characters, and white space at the ends, are removed
-    /// first.
+    /// Removes format characters and surrounding white space, which people paste.
     fn typed(&self, name: &str, chars: &RangeInclusive<usize>) -> Option<String> {
         let visible = |text: &str| stripped(text).chars().filter(|c| !is_format(*c)).collect();
         self.of_length(name, chars, self.value(name)?.as_str().map(visible))
@@ -135,7 +130,6 @@ impl<'a> Fields<'a> {
         self.note(name, "a string without control characters");
     }
 
-    /// `expected` describes the text.
     pub fn parsed<T>(
         &self,
         name: &str,
@@ -230,7 +224,6 @@ impl<'a> Fields<'a> {
         None
     }
 
-    /// As typed.
     pub fn receipt_code(&self, name: &str, chars: &RangeInclusive<usize>) -> Option<String> {
         let code = self.typed(name, chars)?;
         if has_control(&code) {
@@ -240,12 +233,11 @@ impl<'a> Fields<'a> {
         Some(code)
     }
 
-    /// `phone_invalid` if it is not a Tanzanian mobile number.
     pub fn phone(&self, name: &str) -> Option<Phone> {
         self.phone_or(name, ErrorCode::PhoneInvalid)
     }
 
-    /// `code` is the error if it has the right length but is not a Tanzanian mobile number.
+    /// `code` is the error for a text of the right length.
     pub fn phone_or(&self, name: &str, code: ErrorCode) -> Option<Phone> {
         let phone = self.typed(name, &Phone::TYPED_CHARS)?.parse().ok();
         if phone.is_none() {

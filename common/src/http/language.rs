@@ -2,7 +2,7 @@
 
 use crate::domain::message::Language;
 
-/// `locale` if we have that language, otherwise Accept-Language.
+/// `locale` if supported, otherwise Accept-Language.
 pub fn wanted(locale: Option<&str>, accept_language: Option<&str>) -> Language {
     match locale {
         Some("en") => Language::En,
@@ -20,7 +20,7 @@ fn preferred(accept_language: &str) -> Language {
     }
 }
 
-/// Highest q-value, in thousandths, of a language or one of its regions; 0 when it is not listed.
+/// Highest q-value of a language and its regions, in thousandths; 0 if not listed.
 fn quality(accept_language: &str, language: &str) -> u16 {
     let of_range = |range: &str| {
         let mut parts = range.split(';').map(str::trim);

@@ -1,12 +1,11 @@
-//! The RateLimit headers of the IETF draft (draft-ietf-httpapi-ratelimit-headers): the limits that a request counted
-//! towards, and their status.
+//! The RateLimit headers of draft-ietf-httpapi-ratelimit-headers.
 
 use super::reply::whole_seconds;
 use crate::domain::rate_limit_status::RateLimitStatus;
 
-/// The limits: `"key";q=600;w=60`.
+/// `"key";q=600;w=60`.
 const POLICY: &str = "ratelimit-policy";
-/// Their status: `"key";r=599;t=42`.
+/// `"key";r=599;t=42`.
 const STATUS: &str = "ratelimit";
 
 /// A limit of unknown status is in the policy only.

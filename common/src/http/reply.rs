@@ -1,4 +1,4 @@
-//! Replies: the one place where errors become statuses, and every body gets its headers.
+//! Replies: the only place where errors become statuses and bodies get their headers.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,37 +18,33 @@ use crate::telemetry;
 #[derive(Clone, Debug)]
 pub struct Reply {
     pub status: StatusCode,
-    /// Without those that every reply has.
+    /// Headers besides those of every reply.
     pub headers: BTreeMap<&'static str, String>,
     pub body: String,
-    /// Message key of a consumer's outcome, for the log.
+    /// Message key, for the log.
     pub outcome: Option<&'static str>,
-    /// Id of the submission or receipt, for the log.
+    /// Submission or receipt, for the log.
     pub subject: Option<String>,
     pub reference: Option<String>,
     pub log_fields: LogFields,
-    /// The request counted towards these limits.
+    /// Limits that the request counted towards.
     pub limits: Vec<RateLimitStatus>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct LogFields {
     pub metrics: Vec<(&'static str, u64)>,
-    /// Causes of a failure that the reply does not depend on, outermost first.
+    /// Causes of a failure that does not affect the reply, outermost first.
     pub error_chain: Vec<String>,
 }
 
-/// The reply is the result of an earlier attempt with the same Idempotency-Key.
 const IDEMPOTENT_REPLAYED: &str = "idempotent-replayed";
 /// A full list of claimed items with every field wrong has fewer.
 #[cfg(feature = "schema")]
 const MAX_PROBLEMS: usize = 100;
-/// On every reply.
 pub const X_REQUEST_ID: &str = "x-request-id";
 
 impl Reply {
-    /// # Errors
-    /// An internal error when the body cannot be serialized.
     pub fn ok(body: &impl Serialize) -> Result<Self, Error> {
         let body = serde_json::to_string(body).map_err(Error::internal)?;
         Ok(Self::json(StatusCode::OK, body))
@@ -58,7 +54,6 @@ impl Reply {
         Self::json(StatusCode::OK, body).with_header("content-type", content_type.to_owned())
     }
 
-    /// For the log: submission or receipt.
     #[must_use]
     pub fn with_subject(mut self, id: impl ToString) -> Self {
         self.subject = Some(id.to_string());
@@ -91,7 +86,7 @@ impl Reply {
         }
     }
 
-    /// The reply is the result of an earlier attempt with the same Idempotency-Key.
+    /// Marks the result of an earlier attempt with the same Idempotency-Key.
     #[must_use]
     pub fn idempotent_replayed(self) -> Self {
         self.with_header(IDEMPOTENT_REPLAYED, "true".to_owned())

@@ -1,4 +1,4 @@
-//! A request as endpoints see it: a wrapper around `lambda_http`'s.
+//! A wrapper around `lambda_http`'s request.
 
 use std::net::IpAddr;
 
@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorCode};
 use crate::random;
 use crate::telemetry::RequestIds;
 
-/// It holds a key and personal data, so it does not print.
+/// Holds a key and personal data, so it does not print.
 #[derive(Clone)]
 pub struct Request {
     http: lambda_http::Request,
@@ -26,7 +26,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Accepts anything; mistakes come up later, in the order of the checks.
+    /// Mistakes surface later, in the order of the checks.
     pub fn new(http: lambda_http::Request) -> Self {
         let query = http.query_string_parameters_ref();
         let locale = query.and_then(|query| query.first("locale"));
@@ -60,15 +60,11 @@ impl Request {
         self.http.body()
     }
 
-    /// # Errors
-    /// `idempotency_key_required`, `idempotency_key_invalid`.
     pub fn required_idempotency_key(&self) -> Result<IdempotencyKey, Error> {
         self.idempotency_key()?
             .ok_or_else(|| ErrorCode::IdempotencyKeyRequired.into())
     }
 
-    /// # Errors
-    /// `idempotency_key_invalid`.
     pub fn idempotency_key(&self) -> Result<Option<IdempotencyKey>, Error> {
         let value = self.header("idempotency-key");
         value
@@ -77,14 +73,11 @@ impl Request {
             .map_err(|_| ErrorCode::IdempotencyKeyInvalid.into())
     }
 
-    /// # Errors
-    /// `validation_failed` without a field.
     pub fn json(&self) -> Result<JsonBody, Error> {
         JsonBody::parse(self)
     }
 
-    /// Limits count it together: the consumer's address range if the caller sends it, otherwise the
-    /// calling server's address.
+    /// The consumer's network if the caller sends the address, otherwise the calling server's.
     pub fn client_network(&self) -> String {
         match (
             self.header(SVC_CLIENT_IP).and_then(client_ip),
@@ -105,7 +98,7 @@ impl Request {
             .ok()
     }
 
-    /// Limits then count all consumers of the caller together, which the caller hardly intends.
+    /// True if limits unintentionally count all consumers of the caller together.
     pub fn has_malformed_client_ip(&self) -> bool {
         self.header(SVC_CLIENT_IP)
             .is_some_and(|value| client_ip(value).is_none())
@@ -114,7 +107,7 @@ impl Request {
 
 const SVC_CLIENT_IP: &str = "svc-client-ip";
 
-/// Proxies write lists: IPv6 may have brackets and a zone, and either may have a port.
+/// Proxies write lists: IPv6 may have brackets and a zone, any address a port.
 fn client_ip(value: &str) -> Option<IpAddr> {
     let first = value.split(',').next()?.trim();
     let is_port = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -124,7 +117,7 @@ fn client_ip(value: &str) -> Option<IpAddr> {
             let ends_well = after.is_empty() || after.strip_prefix(':').is_some_and(is_port);
             ends_well.then_some(host)?
         }
-        // In an IPv6 address without brackets, the last number and a port look the same.
+        // Without brackets, the last number of an IPv6 address looks like a port.
         None => match first.split_once(':') {
             Some((host, port)) if is_port(port) => host,
             Some(_) | None => first,
@@ -162,11 +155,11 @@ fn header<'a>(http: &'a lambda_http::Request, name: &str) -> Option<&'a str> {
     str::from_utf8(http.headers().get(name)?.as_bytes()).ok()
 }
 
-/// Takes the caller's X-Request-Id if it is fit for a log.
+/// The caller's X-Request-Id is used if fit for a log.
 pub fn request_ids(given: Option<&str>, gateway: Option<String>) -> RequestIds {
     const CHARS: std::ops::RangeInclusive<usize> = 1..=128;
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._+/=-".contains(&byte);
-    // Log lines have no phones.
+    // Log lines must not contain phones.
     let is_phone = |id: &str| id.parse::<Phone>().is_ok();
     let is_fit = |id: &&str| CHARS.contains(&id.len()) && id.bytes().all(allowed) && !is_phone(id);
     let made = || format!("req_{}", hex::encode(random::bytes::<12>()));

@@ -1,4 +1,4 @@
-//! The API's routes: which function serves which method and path.
+//! The API's routes.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
@@ -44,12 +44,12 @@ pub const GET_RECEIPT: Route = route("get-receipt", "GET", "/api/v1/receipts/{id
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathMatch<'a> {
-    /// Still encoded; `None` if the route has none.
+    /// Still encoded.
     pub id: Option<&'a str>,
 }
 
 impl Route {
-    /// A path with one slash more or less does not match.
+    /// Slashes must match exactly.
     pub fn matches<'a>(&self, path: &'a str) -> Option<PathMatch<'a>> {
         let mut id = None;
         let mut segments = path.split('/');
@@ -65,8 +65,7 @@ impl Route {
     }
 }
 
-/// Ordered like the routes; empty if there is no such path. A fixed path takes precedence over
-/// one with `{id}`.
+/// Methods in the order of the routes; a fixed path takes precedence over one with `{id}`.
 pub fn methods_of(path: &str) -> Vec<&'static str> {
     let fixed: Vec<_> = ROUTES
         .iter()

@@ -1,7 +1,8 @@
-//! Events of API Gateway's HTTP API (payload format 2.0), parsed by `lambda_http`, and their replies.
+//! Events of API Gateway's HTTP API (payload format 2.0), parsed by `lambda_http`, and their
+//! replies.
 //!
-//! Every caller gets a reply in the contract's shape. So if `lambda_http` cannot read an event, it gets the event again
-//! without the unreadable parts.
+//! Every caller gets a reply in the contract's shape: an event that `lambda_http` cannot read is
+//! parsed again without the unreadable parts.
 
 use std::panic::catch_unwind;
 
@@ -20,7 +21,7 @@ use crate::http::request::request_ids;
 use crate::runtime::http_handler::HttpHandler;
 use crate::telemetry;
 
-/// Never fails, whatever is in the event.
+/// Never fails.
 pub async fn answer(function: &dyn HttpHandler, event: &RawValue) -> ApiGatewayV2httpResponse {
     into_event(match read(event.get()) {
         Ok(request) => function.answer(request).await,
@@ -65,7 +66,7 @@ fn read(event: &str) -> Result<lambda_http::Request, UnreadableEvent> {
     })
 }
 
-/// `lambda_http` builds a URL from the event, and panics if the parts do not fit, or if base64 is malformed.
+/// `lambda_http` panics on malformed base64, and if the parts of the URL do not fit.
 fn read_as_it_is(event: &str) -> Result<lambda_http::Request, UnreadableEvent> {
     match catch_unwind(|| lambda_http::request::from_str(event)) {
         Ok(request) => Ok(request?),

@@ -1,4 +1,4 @@
-//! The handler of API requests: checks the key, runs the endpoint, replies in the contract's shape in every case, and
+//! Handles API requests: checks the key, runs the endpoint, always replies in the contract's shape,
 //! logs one line.
 
 use std::panic::AssertUnwindSafe;
@@ -26,7 +26,6 @@ use crate::http::routes::{self, Route};
 use crate::store::batch::{BatchGet, BatchItems};
 use crate::telemetry::{LogLine, RequestFields, RequestIds, Telemetry};
 
-/// Renders and logs replies.
 #[derive(Clone, Debug)]
 pub struct Responder {
     clock: Clock,
@@ -35,7 +34,6 @@ pub struct Responder {
 }
 
 impl Responder {
-    /// Reads `DOCS_URL`.
     pub fn from_env(env: &Env, clock: Clock, telemetry: Telemetry) -> Result<Self, ConfigError> {
         Ok(Self {
             clock,
@@ -44,7 +42,7 @@ impl Responder {
         })
     }
 
-    /// Without a slash at the end.
+    /// No trailing slash.
     pub fn docs_base(&self) -> &str {
         &self.docs_base
     }
@@ -54,7 +52,6 @@ impl Responder {
 pub struct AppContext {
     pub env: Env,
     pub aws: Aws,
-    /// With its caches.
     pub authenticator: Arc<Authenticator>,
     responder: Responder,
 }
@@ -78,21 +75,19 @@ impl AppContext {
 
 #[derive(Clone)]
 pub struct ApiRequest {
-    /// Time of arrival.
     pub received_at: Timestamp,
-    /// [`REQUEST_BUDGET`] after its arrival.
+    /// [`REQUEST_BUDGET`] after arrival.
     pub deadline: Instant,
-    /// The key selects it.
     pub scope: Scope,
     pub campaign: Arc<Campaign>,
     pub http: Request,
-    /// Requested by [`Endpoint::prefetch`]; empty if no batch was read before the endpoint ran.
+    /// Requested by [`Endpoint::prefetch`]; empty if no batch was read.
     pub prefetched: BatchItems,
     clock: Clock,
 }
 
 impl ApiRequest {
-    /// For writes after a long wait.
+    /// The present time, for writes after a long wait.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
@@ -101,10 +96,7 @@ impl ApiRequest {
         self.http.language
     }
 
-    /// The record may not exist.
-    ///
-    /// # Errors
-    /// `not_found` if it is not an id.
+    /// `not_found` if it is not an id. The record may not exist.
     pub fn path_id<Id: FromStr>(&self) -> Result<Id, Error> {
         let id = self.http.path_id().and_then(|id| id.parse().ok());
         id.ok_or_else(|| ErrorCode::NotFound.into())
@@ -114,14 +106,13 @@ impl ApiRequest {
 /// Parse, one call into the domain, render.
 pub trait Endpoint: Send + Sync + Sized + 'static {
     const ROUTE: Route;
-    /// Fetches the deployment's secret before the first event.
+    /// True to fetch the deployment's secret before the first event.
     const NEEDS_SECRET: bool = false;
 
     fn connect(context: &AppContext) -> Result<Self, ConfigError>;
 
-    /// Adds the records that the endpoint will read. Called only if a batch is read anyway, because
-    /// this environment has nothing recent on the key. `campaign` is the last one this environment
-    /// saw.
+    /// Adds the endpoint's records to a batch that is read because this environment has nothing
+    /// recent on the key. `campaign` is the last one it saw.
     fn prefetch(
         &self,
         _request: &Request,
@@ -134,23 +125,20 @@ pub trait Endpoint: Send + Sync + Sized + 'static {
     fn handle(&self, request: ApiRequest) -> impl Future<Output = Result<Reply, Error>> + Send;
 }
 
-/// Well below API Gateway's timeout. The check of the key ends by then, and so does everything that
-/// can take long.
+/// Well below API Gateway's timeout. Bounds the check of the key and everything that can take long.
 pub const REQUEST_BUDGET: Duration = Duration::from_secs(10);
 
-/// Shorter than the Lambda timeout of every API function, so that the caller gets the contract's
-/// error if the tables do not answer. Earlier writes stay, and a retry finds them.
+/// Shorter than the Lambda timeout of API functions, so that callers get the contract's error.
+/// Earlier writes stay, and a retry finds them.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(19);
 
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 pub trait HttpHandler: Send + Sync {
-    /// Names it in logs.
     fn name(&self) -> &'static str;
 
     fn responder(&self) -> &Responder;
 
-    /// Never fails.
     fn answer(&self, request: lambda_http::Request) -> BoxFuture<'_, Response<Body>>;
 }
 
@@ -167,7 +155,6 @@ impl<O: Endpoint> ApiHandler<O> {
         })
     }
 
-    /// Runs [`Aws::prepare`].
     pub async fn prepare(&self) {
         self.context.aws.prepare(O::NEEDS_SECRET).await;
     }
@@ -216,7 +203,7 @@ impl<O: Endpoint> ApiHandler<O> {
             prefetched,
             clock,
         };
-        // Boxed, like all large futures: a test's thread has a stack of two megabytes.
+        // Boxed: a test's thread has a stack of two megabytes.
         let handling = Box::pin(self.handler.handle(request));
         let Some(key) = &caller.key else {
             return handling.await;
@@ -253,13 +240,13 @@ impl<O: Endpoint> HttpHandler for ApiHandler<O> {
     }
 }
 
-/// A panic becomes an ordinary internal error.
+/// A panic becomes an internal error.
 async fn contain_panic(work: impl Future<Output = Result<Reply, Error>>) -> Result<Reply, Error> {
     let result = AssertUnwindSafe(work).catch_unwind().await;
     result.unwrap_or_else(|_| Err(Error::internal("the handler panicked")))
 }
 
-/// Set for outcomes that, in large numbers, indicate guessing of keys or codes.
+/// Set for outcomes that, in large numbers, indicate guessing.
 fn security_metric(
     outcome: Option<&str>,
     is_success: bool,
@@ -297,7 +284,7 @@ impl Responder {
         metrics.extend(malformed.then_some(("MalformedClientIp", 1)));
         let scope = caller.key.as_ref().map(|key| &key.scope);
         let is_live = scope.is_some_and(|scope| scope.environment.is_live());
-        // Before the key's own rate limit admits a request, no limit on guesses is checked.
+        // Until the key's rate limit admits a request, no limit on guesses is checked.
         let is_admitted = caller.rate_limit.is_some();
         let metric = security_metric(
             reply.outcome,

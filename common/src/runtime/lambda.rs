@@ -1,4 +1,4 @@
-//! The Lambda runtime of functions.
+//! The Lambda runtime.
 
 use std::sync::Arc;
 
@@ -19,15 +19,12 @@ use crate::telemetry::{self, Telemetry};
 pub use lambda_runtime::Error;
 
 /// Runs [`Aws::prepare`] before the first event: a function has more CPU then.
-///
-/// # Errors
-/// When the environment is misconfigured, or Lambda's runtime interface fails.
 pub async fn serve<O: Endpoint>() -> Result<(), Error> {
     let env = Env::from_process();
     let aws = Aws::for_function(&env)?;
     let responder = responder(&env)?;
     let set_up = async { ApiHandler::<O>::new(AppContext::with_aws(aws.clone(), env, responder)?) };
-    // The network works while clients and tables are set up.
+    // The network works during set-up.
     let ((), function) = tokio::join!(biased; aws.prepare(O::NEEDS_SECRET), set_up);
     serve_function(function?).await
 }
@@ -37,14 +34,12 @@ pub fn responder(env: &Env) -> Result<Responder, ConfigError> {
     Responder::from_env(env, Clock::system(), Telemetry::cloud_watch(env))
 }
 
-/// # Errors
-/// When Lambda's runtime interface fails.
 pub async fn serve_function(function: impl HttpHandler + 'static) -> Result<(), Error> {
     let function = Arc::new(function);
-    // Raw, because `lambda_http` cannot read every event, and Lambda would then reply instead of us.
+    // Raw, because Lambda would reply to events that `lambda_http` cannot read.
     let running = lambda_runtime::run(service_fn(move |event: LambdaEvent<Box<RawValue>>| {
         let function = Arc::clone(&function);
-        // Boxed, because a function's future can be deep, and would be reserved on the stack at start.
+        // Boxed: a function's deep future would be reserved on the stack at start.
         let answered: BoxFuture<'_, _> = Box::pin(async move {
             let (event, context) = event.into_parts();
             let answering = api_gateway::answer(&*function, &event);
@@ -55,17 +50,13 @@ pub async fn serve_function(function: impl HttpHandler + 'static) -> Result<(), 
     in_task(running).await
 }
 
-/// Waking the main task would take two system calls each time.
+/// Waking the main task takes two system calls each time.
 async fn in_task(
     running: impl Future<Output = Result<(), Error>> + Send + 'static,
 ) -> Result<(), Error> {
     tokio::spawn(running).await?
 }
 
-/// Runs [`Aws::prepare`] before the first event.
-///
-/// # Errors
-/// When the environment is misconfigured, or Lambda's runtime interface fails.
 pub async fn serve_events<F: EventHandler>() -> Result<(), Error> {
     let env = Env::from_process();
     let telemetry = Telemetry::cloud_watch(&env);
@@ -75,7 +66,7 @@ pub async fn serve_events<F: EventHandler>() -> Result<(), Error> {
     let function = Arc::new(function?);
     let running = lambda_runtime::run(service_fn(move |event: LambdaEvent<F::Event>| {
         let function = Arc::clone(&function);
-        // Lambda sends the event again after an error. Boxed for the same reason as above.
+        // Lambda sends the event again after an error. Boxed as above.
         let handled: BoxFuture<'_, _> = Box::pin(async move {
             let (event, context) = event.into_parts();
             let handling = telemetry::in_invocation(context.request_id, function.handle(event));

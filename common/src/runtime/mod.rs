@@ -1,4 +1,4 @@
-//! From Lambda's events to handlers, and back.
+//! Lambda's events to handlers, and back.
 
 pub mod api_gateway;
 pub mod event_handler;

@@ -1,4 +1,4 @@
-//! Batches of messages from SQS, with partial failures.
+//! SQS batches with partial failures.
 
 pub use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent, SqsMessage};
 
@@ -7,12 +7,10 @@ use crate::aws::settle_queue::SettleMessage;
 use crate::error::Error;
 
 pub trait Settle: Sync {
-    /// # Errors
-    /// When the message has to be delivered again.
+    /// The message is delivered again after an error.
     fn settle(&self, message: &SettleMessage) -> impl Future<Output = Result<(), Error>> + Send;
 }
 
-/// Messages that fail are delivered again.
 pub async fn settle_each(
     settler: &impl Settle,
     worker: &Worker,

@@ -1,4 +1,4 @@
-//! Events of `tracing`. Each becomes a line in the same form and place as those of requests and jobs.
+//! Events of `tracing`, logged in the same form and place as requests and jobs.
 
 use std::error::Error;
 use std::fmt;
@@ -16,7 +16,7 @@ use super::{JsonLine, Telemetry, error_chain, indented, invocation_id};
 use crate::clock::Clock;
 use crate::config::Env;
 
-/// The crates whose events are logged. The SDK is not among them: at DEBUG it prints bodies.
+/// Crates whose events are logged; the SDK prints bodies at DEBUG.
 const OUR_CRATES: [&str; 15] = [
     "api_docs",
     "check_code",
@@ -35,7 +35,6 @@ const OUR_CRATES: [&str; 15] = [
     "sweep_unsettled",
 ];
 
-/// Lambda's variable with the log level of the function's configuration.
 const LEVEL_VARIABLE: &str = "AWS_LAMBDA_LOG_LEVEL";
 
 /// INFO by default.
@@ -48,13 +47,13 @@ pub(super) fn level(env: &Env) -> LevelFilter {
 fn filter(level: LevelFilter) -> Targets {
     Targets::new()
         .with_targets(OUR_CRATES.map(|name| (name, level)))
-        // An event that cannot be parsed never reaches our code.
+        // Events that cannot be parsed never reach our code.
         .with_target("lambda_runtime", LevelFilter::ERROR)
-        // It prints the Debug form of an error, which can contain DynamoDB's answer.
+        // It prints an error's Debug form, which can contain DynamoDB's answer.
         .with_target("lambda_runtime::layers::panic", LevelFilter::OFF)
 }
 
-/// Logs panics by location only: a panic's message can quote a request. Only the first call in a
+/// Logs panics by location only: their messages can quote a request. Only the first call in a
 /// process has an effect.
 pub(super) fn install(telemetry: Telemetry, level: LevelFilter) {
     let layer = EventLayer {
@@ -87,7 +86,6 @@ impl<S: Subscriber, W: Fn(&str) + 'static> Layer<S> for EventLayer<W> {
         let mut fields = EventFields::default();
         event.record(&mut fields);
         match self.telemetry {
-            // Texts and numbers always serialize.
             Telemetry::CloudWatch(service) => {
                 (self.write)(&as_json(service, event, fields).unwrap_or_default())
             }

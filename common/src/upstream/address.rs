@@ -1,11 +1,11 @@
-//! Public and other addresses. A partner's host name can point anywhere, also into our own network; addresses that are
-//! not known to be public are refused.
+//! Public addresses. A partner's host name can point into our own network, so addresses not known
+//! to be public are refused.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
-/// IPv4 networks that are not public, by their first address and prefix length.
+/// IPv4 networks that are not public: first address and prefix length.
 const NOT_PUBLIC_V4: [(Ipv4Addr, u32); 16] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),        // this network
     (Ipv4Addr::new(10, 0, 0, 0), 8),       // private
@@ -25,7 +25,7 @@ const NOT_PUBLIC_V4: [(Ipv4Addr, u32); 16] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4),      // reserved, broadcast
 ];
 
-/// True if an address is public. One that embeds another is as public as that one.
+/// An address that embeds another is as public as that one.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -33,7 +33,7 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// The address in a URL that has no host name. [`Url`] understands all spellings, such as `0x7f.1`.
+/// The address in a URL without a host name. [`Url`] understands all spellings, such as `0x7f.1`.
 pub fn literal(url: &Url) -> Option<IpAddr> {
     match url.host()? {
         Host::Domain(_) => None,
@@ -58,15 +58,15 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         is_public_v4(Ipv4Addr::new(a, b, c, d))
     };
     match address.segments() {
-        // Mapped IPv4; IPv4 behind NAT64; IPv4 behind 6to4.
+        // Mapped IPv4; NAT64; 6to4.
         [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
             inner(high, low)
         }
         [0x2002, high, low, ..] => inner(high, low),
-        // Protocols, Teredo among them; documentation.
+        // Protocols with Teredo; documentation.
         [0x2001, 0..=0x1ff, ..] | [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => false,
-        // The public range. Outside it: loopback, unspecified, unique local, link-local, multicast, local NAT64
-        // prefixes.
+        // Outside the public range: loopback, unspecified, unique local, link-local, multicast,
+        // local NAT64.
         [first, ..] => first & 0xe000 == 0x2000,
     }
 }

@@ -1,7 +1,7 @@
 //! HTTP client for systems outside AWS.
 //!
-//! Each request is sent once, over a new connection: no pool, no retries, no redirects, no proxy. TLS is rustls over
-//! ring and trusts the roots that browsers trust.
+//! Each request is sent once, over a new connection: no pool, retries, redirects or proxy. TLS is
+//! rustls over ring with the roots that browsers trust.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -20,20 +20,20 @@ use super::address::{is_public, literal};
 pub enum Addresses {
     /// Public addresses only, for URLs that others choose.
     PublicOnly,
-    /// Any address, loopback included: for hosts that the operator chooses, and local stacks.
+    /// Any address, for hosts that the operator chooses, and local stacks.
     Any,
 }
 
-/// A request can also have one for the whole exchange: see [`Request::timeout_mut`].
+/// [`Request::timeout_mut`] bounds a whole exchange.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
-    /// Resolving the host's name, TCP and TLS together.
+    /// Resolving, TCP and TLS.
     pub connect: Duration,
-    /// From the start of the request, connecting included, to the head of the reply; then for each part of the body.
+    /// Start of the request to the head of the reply; then each part of the body.
     pub read: Duration,
 }
 
-/// Cheap to create: TLS is set up at the first request, which many functions never make.
+/// TLS is set up at the first request, which many functions never make.
 #[derive(Debug)]
 pub struct HttpClient {
     addresses: Addresses,
@@ -41,14 +41,14 @@ pub struct HttpClient {
     client: OnceLock<Client>,
 }
 
-/// Neither the error nor its causes contain any text of the request.
+/// No error or cause contains text of the request.
 #[derive(Debug, thiserror::Error)]
 pub enum TransportError {
     #[error("takes no connection")]
     Connect(#[source] Cause),
     #[error("timed out while connecting")]
     ConnectTimeout,
-    /// The certificate is not trusted, the handshake failed, or TLS could not be set up.
+    /// Untrusted certificate, failed handshake, or no TLS.
     #[error("does not speak TLS with a certificate that is trusted")]
     Tls(#[source] Cause),
     #[error("is at an address that is not public")]
@@ -61,11 +61,10 @@ pub enum TransportError {
     TooLarge,
 }
 
-/// The library's error, without the URL.
+/// The library's error without the URL.
 pub type Cause = Box<dyn Error + Send + Sync>;
 
 impl TransportError {
-    /// Stable name, for metrics and records.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Connect(_) => "connect",
@@ -79,7 +78,7 @@ impl TransportError {
     }
 }
 
-/// Compares kinds only: causes cannot be compared.
+/// Compares kinds: causes cannot be compared.
 impl PartialEq for TransportError {
     fn eq(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
@@ -89,7 +88,6 @@ impl PartialEq for TransportError {
 impl Eq for TransportError {}
 
 impl HttpClient {
-    /// Opens no connection.
     pub const fn new(addresses: Addresses, timeouts: Timeouts) -> Self {
         Self {
             addresses,
@@ -98,9 +96,8 @@ impl HttpClient {
         }
     }
 
-    /// Waits for the head of the reply.
     pub async fn send(&self, request: Request) -> Result<Response, TransportError> {
-        // The resolver is called for names only.
+        // The resolver sees names only.
         if literal(request.url())
             .is_some_and(|address| !self.addresses.allow(&[(address, 0).into()]))
         {
@@ -126,7 +123,7 @@ impl HttpClient {
     }
 }
 
-/// Settings of all clients. Without them `reqwest` panics: it is built without a TLS provider.
+/// `reqwest` has no TLS provider built in and would panic.
 pub fn builder() -> Result<ClientBuilder, TransportError> {
     static TLS: LazyLock<Result<ClientConfig, rustls::Error>> = LazyLock::new(|| {
         let roots: RootCertStore = webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect();
@@ -148,7 +145,6 @@ pub fn builder() -> Result<ClientBuilder, TransportError> {
         .retry(retry::never()))
 }
 
-/// Reads a body of at most `max_bytes`.
 pub async fn read(mut reply: Response, max_bytes: usize) -> Result<Vec<u8>, TransportError> {
     let mut body = Vec::new();
     while let Some(part) = reply.chunk().await? {
@@ -161,20 +157,19 @@ pub async fn read(mut reply: Response, max_bytes: usize) -> Result<Vec<u8>, Tran
 }
 
 impl Addresses {
-    /// True if a host with these addresses is allowed. A single address that is not public makes all of them suspect.
+    /// A single address that is not public makes all of them suspect.
     pub(super) fn allow(self, found: &[SocketAddr]) -> bool {
         self == Self::Any || found.iter().all(|address| is_public(address.ip()))
     }
 }
 
-/// Resolves names and checks the addresses. The connection uses exactly these: resolving again could give others.
+/// Checks resolved addresses. The connection uses exactly these: resolving again could give others.
 struct Resolver(Addresses);
 
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
         let allowed = self.0;
         Box::pin(async move {
-            // The client sets the port.
             let found: Vec<_> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
             if !allowed.allow(&found) {
                 return Err(ForbiddenAddress.into());
@@ -185,14 +180,13 @@ impl Resolve for Resolver {
     }
 }
 
-/// The resolver's refusal, passed through `reqwest`.
 #[derive(Debug, thiserror::Error)]
 #[error("not a public address")]
 struct ForbiddenAddress;
 
 impl From<reqwest::Error> for TransportError {
     fn from(error: reqwest::Error) -> Self {
-        // A URL can contain a secret, or the time of a receipt.
+        // A URL can contain a secret, or a receipt's time.
         let error = error.without_url();
         match (error.is_connect(), error.is_timeout()) {
             (true, true) => Self::ConnectTimeout,
@@ -210,8 +204,8 @@ fn is_forbidden(error: &reqwest::Error) -> bool {
         .any(|cause| cause.is::<ForbiddenAddress>())
 }
 
-/// True if the TLS handshake failed. `hyper-rustls` reports that as a bare I/O error; failures of TCP and of name
-/// resolution are wrapped in an error of `hyper-util`.
+/// `hyper-rustls` reports a failed handshake as a bare I/O error; failures of TCP and name
+/// resolution are wrapped by `hyper-util`.
 fn is_tls(error: &reqwest::Error) -> bool {
     error
         .source()

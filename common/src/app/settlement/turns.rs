@@ -1,7 +1,8 @@
-//! Campaigns take turns, one step each, so that no campaign holds up the others.
+//! Campaigns take turns, one step each, so that none holds up the others.
 //!
-//! A queue delivers roughly in the order of sending, so a campaign's only message can be behind thousands of another's.
-//! A message therefore wakes a worker for the campaign that is next, and goes back to the queue if that is another one.
+//! A queue roughly keeps the order of sending, so a campaign's only message can be behind thousands
+//! of another's. A message therefore wakes a worker for the campaign that is next, and is sent
+//! again if that is another one.
 
 use std::time::Duration;
 
@@ -15,12 +16,12 @@ use crate::domain::submission::Submission;
 use crate::error::StoreError;
 use crate::telemetry;
 
-/// After this, the submission in the message goes next.
+/// The message's own submission goes next after this.
 const CHOOSING_TIMEOUT: Duration = Duration::from_secs(3);
 
 impl Worker {
-    /// Chooses the campaign that goes next, if the message's step is due, and returns its submission
-    /// too. `None` if the tables do not answer in time: an unfair turn is better than none.
+    /// Chooses the campaign that goes next, with its submission, if the message's step is due.
+    /// `None` if the tables do not answer in time: an unfair turn is better than none.
     pub async fn choose<T>(
         &self,
         message: &SettleMessage,
@@ -41,8 +42,7 @@ impl Worker {
         chosen.await.flatten()
     }
 
-    /// The submission in a message, if its next step is due. `None` if it cannot be read, which its step
-    /// handles.
+    /// The message's submission, if due. `None` if it cannot be read, which its step handles.
     async fn due(&self, message: &SettleMessage) -> Option<Submission> {
         let submissions = self.store.submissions();
         let found = submissions.get(&message.scope, message.submission_id);
@@ -54,7 +54,7 @@ impl Worker {
         })
     }
 
-    /// Campaigns take turns in the order of their keys, and `last` had the last turn.
+    /// Ordered by key; `last` had the last turn.
     pub async fn next_campaign_before(
         &self,
         message: &SettleMessage,
@@ -65,7 +65,7 @@ impl Worker {
             .submissions()
             .next_due(self.dependency, last, self.now())
             .await?;
-        // Compares with the message's own scope because the index may not show its submission yet.
+        // Includes the message's own scope, which the index may not show yet.
         let turn = |scope: &Scope| {
             let key = scope.key("");
             (last.is_some_and(|last| key <= last.key("")), key)
@@ -75,7 +75,7 @@ impl Worker {
     }
 }
 
-/// Logs the warning if it fails.
+/// Logs a failure as this warning.
 pub async fn take_turn<T>(
     message: &SettleMessage,
     warning: &'static str,

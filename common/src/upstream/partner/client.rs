@@ -1,4 +1,4 @@
-//! One request to a partner: building it, its limits, and the allowed addresses.
+//! One request to a partner.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use crate::upstream::http_client::{self, Addresses, HttpClient, Timeouts, Transp
 
 /// Real answers have a few hundred bytes.
 const MAX_REPLY_BYTES: usize = 64 * 1024;
-/// A host that does not accept a connection by then is down; the rest of the time is for its answer.
+/// A host that does not accept by then is down; the rest is for its answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const US: HeaderValue = HeaderValue::from_static("campaign-entry-service");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// The client of partners. Plain HTTP is allowed only if any address is.
+/// Plain HTTP is allowed only if any address is.
 #[derive(Debug)]
 pub struct Partner {
     addresses: Addresses,
@@ -28,7 +28,6 @@ pub struct Partner {
 }
 
 impl Partner {
-    /// Opens no connection.
     pub fn new(addresses: Addresses) -> Self {
         let timeouts = Timeouts {
             connect: CONNECT_TIMEOUT,
@@ -40,8 +39,7 @@ impl Partner {
         }
     }
 
-    /// Takes at most `limit`, and never longer than the rules allow. `secret` is the value of the
-    /// secret named in the rules.
+    /// Takes at most `limit`, within the rules. `secret` is the value of the secret named in them.
     pub async fn ask(
         &self,
         rules: &PartnerRules,
@@ -110,7 +108,7 @@ fn http_request(
         reference.map_err(|_| InvalidPart::Header(IDEMPOTENCY_KEY.to_string()))?,
     );
     if let Some(named) = &rules.secret {
-        // A secret stored from a file may end with a line break.
+        // A secret from a file may end with a line break.
         let secret = secret.map(str::trim).filter(|secret| !secret.is_empty());
         let value = secret.and_then(|secret| header_value(secret).ok());
         let header = header_name(&named.header).ok().zip(value);

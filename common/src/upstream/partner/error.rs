@@ -5,26 +5,26 @@ use crate::domain::partner::reply::{InvalidReply, PartnerMessage};
 use crate::upstream::http_client::TransportError;
 use crate::upstream::partner::partner_url::PartnerUrlError;
 
-/// The reason to ask again. Prints nothing that the partner said.
+/// Prints nothing that the partner said.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PartnerError {
     #[error("no complete reply of the partner")]
     Transport(#[from] TransportError),
     #[error("the partner redirects")]
     Redirected,
-    /// An HTTP error status, without a refusal in the body that the campaign knows.
+    /// An error status without a refusal that the campaign knows.
     #[error("the partner answered with status {0}")]
     Status(u16),
     #[error("the partner's reply is not as agreed: {}", .0.as_str())]
     Unreadable(InvalidReply),
     #[error("the partner's URL is not of https")]
     NotHttps,
-    /// The campaign's `partner` block or its secret makes no valid request: our own fault.
+    /// Our own fault: no valid request results from the `partner` block or its secret.
     #[error("no request can be made of the campaign's partner block and its secret")]
     Misconfigured(#[from] InvalidPart),
 }
 
-/// The part of a campaign's `partner` block that makes no valid request. Prints no value.
+/// The invalid part of a `partner` block. Prints no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidPart {
     #[error("the URL is not valid")]
@@ -36,7 +36,7 @@ pub enum InvalidPart {
 }
 
 impl PartnerError {
-    /// The name of [`PartnerError::Misconfigured`], whichever part it is.
+    /// Name of [`PartnerError::Misconfigured`], whichever part it is.
     pub const MISCONFIGURED: &str = "misconfigured";
 
     pub fn as_str(&self) -> &'static str {
@@ -50,7 +50,6 @@ impl PartnerError {
         }
     }
 
-    /// Who has to fix it.
     pub fn fault_owner(&self) -> FaultOwner {
         match self {
             Self::Transport(TransportError::ForbiddenAddress)
@@ -70,7 +69,7 @@ impl PartnerError {
         }
     }
 
-    /// True if the partner may have received the request and acted on it.
+    /// True if the partner may have acted on the request.
     pub fn may_have_arrived(&self) -> bool {
         match self {
             Self::Transport(
@@ -90,7 +89,7 @@ impl PartnerError {
         }
     }
 
-    /// The partner's own words, if the reply was readable.
+    /// The partner's words, if readable.
     pub fn upstream(&self) -> Option<&PartnerMessage> {
         match self {
             Self::Unreadable(why) => why.upstream(),

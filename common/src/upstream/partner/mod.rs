@@ -1,8 +1,8 @@
-//! Clients of the partners that verify codes: one HTTPS request each, to a public address, with a
-//! timeout. [`crate::domain::partner`] has the content of requests and replies.
+//! Clients of partners that verify codes: one HTTPS request each, to a public address, with a
+//! timeout. [`crate::domain::partner`] has the contents.
 //!
-//! Nothing here logs, and no error contains a body: code, phone and the partner's words stay between
-//! service and partner.
+//! Nothing here logs, and no error contains a body: code, phone and the partner's words stay
+//! private.
 
 pub mod client;
 pub mod error;

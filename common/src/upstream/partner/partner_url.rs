@@ -1,4 +1,4 @@
-//! A partner's URL and headers: checked when a campaign is applied, and before each request.
+//! A partner's URL and headers, checked when a campaign is applied and before each request.
 
 use http::{HeaderName, HeaderValue};
 use rustls::pki_types::ServerName;
@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::upstream::address::{is_public, literal};
 
-/// Headers that the service sets: they describe the body, its length, or the request.
+/// Headers about body, length or request.
 const OURS: [&str; 14] = [
     "accept-encoding",
     "connection",
@@ -40,9 +40,9 @@ pub enum PartnerUrlError {
 }
 
 impl PartnerUrl {
-    /// [`Self::is_https`] and [`Self::is_loopback`] tell whether a partner may be there.
+    /// Check [`Self::is_https`] and [`Self::is_loopback`] too.
     pub fn parse(text: &str) -> Result<Self, PartnerUrlError> {
-        // `Url` repairs likely slips, such as blanks, backslashes and missing slashes.
+        // `Url` repairs slips such as blanks, backslashes and missing slashes.
         if !text
             .bytes()
             .all(|byte| byte.is_ascii_graphic() && byte != b'\\')
@@ -83,36 +83,28 @@ impl PartnerUrl {
         self.0.scheme() == "https"
     }
 
-    /// True if the host is an address that is not public. The addresses of a name are checked at each connection.
+    /// True for an address that is not public. Those of a name are checked at each connection.
     pub fn is_forbidden(&self) -> bool {
         literal(&self.0).is_some_and(|address| !is_public(address))
     }
 
-    /// True if the host is a loopback address, or `localhost`.
     pub fn is_loopback(&self) -> bool {
         self.0.domain() == Some("localhost")
             || literal(&self.0).is_some_and(|address| address.is_loopback())
     }
 }
 
-/// Why a header is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderError {
-    /// The name is not valid.
     #[error("is not a header's name; it must be letters, digits and dashes, such as `X-Client`")]
     Name,
-    /// The service sets this header.
     #[error("is a header that the service sets itself; remove it")]
     Ours,
-    /// The value is not valid.
     #[error("must be printable ASCII on one line")]
     Value,
 }
 
-/// Parses the name of a header that a campaign may set.
-///
-/// # Errors
-/// When it is not a valid name, or the service sets the header itself.
+/// An error if the service sets the header itself.
 pub fn header_name(name: &str) -> Result<HeaderName, HeaderError> {
     let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| HeaderError::Name)?;
     if OURS.contains(&name.as_str()) {
@@ -122,10 +114,6 @@ pub fn header_name(name: &str) -> Result<HeaderName, HeaderError> {
     }
 }
 
-/// Parses a header's value.
-///
-/// # Errors
-/// When it contains invalid bytes.
 pub fn header_value(value: &str) -> Result<HeaderValue, HeaderError> {
     let is_printable = value.bytes().all(|byte| matches!(byte, b' '..=b'~'));
     HeaderValue::from_str(value)

@@ -1,5 +1,4 @@
 //! The answer to a look-up.
-
 use std::fmt;
 
 use serde::Serialize;
@@ -7,7 +6,7 @@ use serde::Serialize;
 use crate::domain::receipt::record::FiscalRecord;
 use crate::upstream::http_client::TransportError;
 
-/// Debug prints neither the receipt's code nor its time.
+/// Debug prints neither code nor time of the receipt.
 #[derive(Debug, PartialEq, Eq)]
 pub enum LookupAnswer {
     Found(Box<FiscalRecord>),
@@ -16,7 +15,7 @@ pub enum LookupAnswer {
     /// Shops upload late.
     NotFoundYet,
     Throttled,
-    /// The portal did not accept our Referer as a receipt's page: our own fault.
+    /// Our own fault: the portal did not accept our Referer as a receipt's page.
     RefererRefused,
     Unavailable(PortalError),
     /// An operator has to look at it.
@@ -24,7 +23,6 @@ pub enum LookupAnswer {
 }
 
 impl LookupAnswer {
-    /// The stable name, for metrics and records.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Found(_) => "found",
@@ -38,14 +36,13 @@ impl LookupAnswer {
     }
 }
 
-/// The reason why a look-up failed this time. Prints neither the receipt's code nor its time.
+/// Prints neither code nor time of the receipt.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PortalError {
     #[error("no complete reply of the portal")]
     Transport(#[from] TransportError),
     #[error("the look-up took too long")]
     Deadline,
-    /// More redirects than a receipt's page takes.
     #[error("the portal redirects again and again")]
     TooManyRedirects,
     #[error("the portal redirects nowhere")]
@@ -54,13 +51,12 @@ pub enum PortalError {
     Status(u16),
     #[error("the portal sent an unknown page")]
     UnknownPage,
-    /// The page of another receipt: the portal mixed up look-ups.
+    /// The portal mixed up look-ups.
     #[error("the portal sent another receipt")]
     OtherReceipt,
 }
 
 impl PortalError {
-    /// The stable name, for logs.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Transport(TransportError::Timeout) => "read_timeout",
@@ -77,12 +73,12 @@ impl PortalError {
 
 #[derive(Clone, PartialEq, Eq, Serialize)]
 pub struct UnexpectedPage {
-    /// The path of the page, without query; a receipt's code and time in it are masked.
+    /// Path of the page without query; code and time are masked.
     pub final_path: String,
     pub status: u16,
-    /// The visible text, without the customer's personal data.
+    /// Visible text without the customer's data.
     pub excerpt: String,
-    /// The unexpected part, in words.
+    /// The unexpected part.
     pub why: &'static str,
 }
 
@@ -91,7 +87,7 @@ impl UnexpectedPage {
 }
 
 impl fmt::Debug for UnexpectedPage {
-    /// Leaves out the excerpt: it contains the receipt's code and time.
+    /// The excerpt contains the receipt's code and time.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("UnexpectedPage")
             .field("final_path", &self.final_path)

@@ -1,5 +1,5 @@
-//! The look-up of one receipt: the request that the portal's page sends, its redirects, and limits.
-//! It logs nothing: code and time stay between caller and portal.
+//! The look-up of one receipt: request, redirects, limits. It logs nothing: code and time stay
+//! between caller and portal.
 
 use std::time::Duration;
 
@@ -12,30 +12,30 @@ use super::page;
 use crate::domain::receipt::payload::{ReceiptTime, VerificationCode};
 use crate::upstream::http_client::{self, Addresses, HttpClient, Timeouts, TransportError};
 
-/// The path of look-ups and of found receipts.
+/// Path of look-ups and found receipts.
 const LOOK_UP_PATH: &str = "/Verify/Verified";
-/// The portal accepts requests from browsers only.
+/// The portal accepts browsers only.
 const BROWSER: HeaderValue = HeaderValue::from_static(
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/138.0.0.0 Safari/537.36",
 );
 const PAGES: HeaderValue = HeaderValue::from_static("text/html,application/xhtml+xml");
-/// A receipt takes one or two; more are a loop.
+/// A receipt takes one or two.
 const MAX_REDIRECTS: usize = 5;
-/// A receipt's page has some tens of kilobytes.
+/// A page has some tens of kilobytes.
 const MAX_BODY_BYTES: usize = 1024 * 1024;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// TLS included.
+    /// Includes TLS.
     pub connect: Duration,
-    /// Waiting for the head of a reply, connecting included, or for the next part of its body.
+    /// Wait for the head of a reply, connecting included, or for the next part of its body.
     pub read: Duration,
-    /// With all redirects.
+    /// Includes all redirects.
     pub whole: Duration,
 }
 
 impl Default for Limits {
-    /// The portal is slow at times; an answer that takes longer than this does not come.
+    /// The portal is slow at times; later answers do not come.
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(8),
@@ -48,7 +48,7 @@ impl Default for Limits {
 /// The tax authority's receipt portal.
 #[derive(Debug)]
 pub struct TaxAuthority {
-    /// Scheme, host and port only.
+    /// Scheme, host and port.
     base: Url,
     limits: Limits,
     client: HttpClient,
@@ -59,7 +59,7 @@ pub struct TaxAuthority {
 pub struct InvalidBaseUrl;
 
 impl TaxAuthority {
-    /// The portal at a base URL; `http` is for a local one. Opens no connection.
+    /// Use `http` only for a local portal.
     pub fn new(base: &str, limits: Limits) -> Result<Self, InvalidBaseUrl> {
         let base = Url::parse(base).map_err(|_| InvalidBaseUrl)?;
         let is_web = base.host().is_some() && matches!(base.scheme(), "https" | "http");
@@ -79,7 +79,7 @@ impl TaxAuthority {
         })
     }
 
-    /// Every result is an answer; [retry plans](crate::domain::retry) decide when to ask again.
+    /// Every result is an answer; [retry plans](crate::domain::retry) decide about another look-up.
     pub async fn lookup(&self, code: &VerificationCode, time: ReceiptTime) -> LookupAnswer {
         match tokio::time::timeout(self.limits.whole, self.follow(code, time)).await {
             Ok(Ok(answer)) => answer,
@@ -124,7 +124,7 @@ impl TaxAuthority {
         Err(PortalError::TooManyRedirects)
     }
 
-    /// The headers of every request of a look-up. No cookies, and nothing that identifies us.
+    /// No cookies, and nothing that identifies us.
     fn headers(
         &self,
         code: &VerificationCode,
@@ -141,8 +141,8 @@ impl TaxAuthority {
         ]))
     }
 
-    /// Only a redirect's path and query are used: scheme, host and port stay the base's, which also
-    /// turns the portal's `http://` back into `https://`.
+    /// Only path and query of a redirect are used: this turns the portal's `http://` back into
+    /// `https://`.
     fn next(&self, location: Option<&HeaderValue>) -> Option<Redirect> {
         let location = location?.to_str().ok()?.trim();
         let url = match (location.starts_with("//"), location.starts_with('/')) {

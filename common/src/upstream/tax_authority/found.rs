@@ -1,5 +1,4 @@
-//! Parses a found page into a record, and checks what held on all pages so far. A page that fails a
-//! check goes to an operator.
+//! Parses a found page into a record. Pages that differ from all pages so far go to an operator.
 
 use chrono::NaiveDate;
 
@@ -10,12 +9,12 @@ use crate::domain::receipt::record::{
     parse_cents,
 };
 
-/// The text before the code on every found page, and on no other page.
+/// Precedes the code on every found page, and only there.
 pub const FOUND_MARKER: &str = "RECEIPT VERIFICATION CODE";
 
 const NO_CODE: Mismatch = "no code after RECEIPT VERIFICATION CODE";
 
-/// A difference from all found pages so far.
+/// Difference from all found pages so far.
 pub type Mismatch = &'static str;
 
 pub fn read(content: &PageContent) -> Result<FiscalRecord, Mismatch> {
@@ -72,7 +71,7 @@ pub fn code(content: &PageContent) -> Result<VerificationCode, Mismatch> {
     found.ok_or(NO_CODE)
 }
 
-/// The value of a label; `None` if the label is missing or its value is blank.
+/// `None` if the label is missing or its value is blank.
 fn value<'a>(content: &'a PageContent, label: &str) -> Result<Option<&'a str>, Mismatch> {
     let fields = content.lines.iter().flat_map(|line| &line.fields);
     let mut values = fields
@@ -121,7 +120,7 @@ fn time(text: &str) -> Result<ReceiptTime, Mismatch> {
 }
 
 fn void(marks: &[VoidMark]) -> Option<VoidMark> {
-    // A cancelled receipt of a device in training mode counts as cancelled.
+    // A cancelled receipt in training mode counts as cancelled.
     let cancelled = marks.iter().find(|mark| **mark == VoidMark::Cancelled);
     cancelled.or(marks.first()).copied()
 }
@@ -161,7 +160,7 @@ fn items(content: &PageContent) -> Result<Vec<FiscalItem>, Mismatch> {
         return Err("more than one table of items");
     }
     let rows = table.rows.iter().skip(headings + 1);
-    // If the totals are in the same table, they end the items.
+    // Totals in the same table end the items.
     let rows = rows.take_while(|row| !row.iter().any(|cell| is_total(cell)));
     let mut items = Vec::new();
     for row in rows.filter(|row| row.iter().any(|cell| unless_blank(cell).is_some())) {
@@ -210,7 +209,7 @@ fn total_label(cell: &str) -> String {
         .to_ascii_uppercase()
 }
 
-/// The amount in the row of a total; `None` if the row is missing or blank.
+/// `None` if the row is missing or blank.
 fn total(content: &PageContent, label: &str) -> Result<Option<i64>, Mismatch> {
     let rows = content
         .tables

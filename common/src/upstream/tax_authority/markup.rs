@@ -1,5 +1,5 @@
-//! The visible content of a page: its lines, `<b>LABEL:</b> value` fields, tables and watermarks.
-//! Accepts any bytes.
+//! The visible content of a page: lines, `<b>LABEL:</b> value` fields, tables, watermarks. Accepts
+//! any bytes.
 
 use html5gum::emitters::default::DefaultEmitter;
 use html5gum::{StartTag, Token, Tokenizer};
@@ -10,13 +10,11 @@ use crate::domain::receipt::record::VoidMark;
 pub struct PageContent {
     pub lines: Vec<Line>,
     pub tables: Vec<HtmlTable>,
-    /// The marks that make a receipt void.
     pub marks: Vec<VoidMark>,
-    /// The text of the first `.invoice-header h4 b`.
+    /// First `.invoice-header h4 b`.
     pub trader: Option<String>,
 }
 
-/// The text between two line breaks.
 #[derive(Debug, Default)]
 pub struct Line {
     pub text: String,
@@ -24,23 +22,22 @@ pub struct Line {
     pub in_heading: bool,
 }
 
-/// A label in bold and its value.
 #[derive(Debug)]
 pub struct Field {
-    /// In upper case.
+    /// Upper case.
     pub label: String,
-    /// The text after it; may be empty.
+    /// May be empty.
     pub value: String,
 }
 
 #[derive(Debug, Default)]
 pub struct HtmlTable {
-    /// Rows of cells; `th` and `td` are the same.
+    /// `th` and `td` are the same.
     pub rows: Vec<Vec<String>>,
     in_cell: bool,
 }
 
-/// Deeper elements are read without regard to their parents, so that parsing stays fast.
+/// Deeper elements are read without their parents, so that parsing stays fast.
 const MAX_OPEN_ELEMENTS: usize = 256;
 
 pub fn read(html: &str) -> PageContent {
@@ -64,11 +61,11 @@ struct Reader {
     content: PageContent,
     open: Vec<Element>,
     hidden: Option<String>,
-    /// The line so far: the text before the first bold text, then from each bold text to the next.
+    /// The current line: text before the first bold text, then from each bold text to the next.
     parts: Vec<String>,
     in_heading: bool,
     bold: u32,
-    /// Indices of the open tables, the innermost last.
+    /// Indices of open tables, innermost last.
     tables: Vec<usize>,
     trader: String,
 }
@@ -185,7 +182,7 @@ impl Reader {
     }
 
     fn start_bold(&mut self) {
-        // Bold inside bold does not begin another label.
+        // Bold inside bold begins no label.
         if self.bold == 0 {
             if self.parts.is_empty() {
                 self.parts.push(String::new());

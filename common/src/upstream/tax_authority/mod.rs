@@ -1,10 +1,10 @@
-//! The tax authority's receipt portal: all knowledge of its requests and pages. There is no official look-up API, so
-//! anything unexpected becomes an outcome for an operator, never a guess.
+//! The tax authority's receipt portal. There is no official look-up API, so anything unexpected
+//! becomes an outcome for an operator, never a guess.
 //!
-//! - [`client`]: the request, its redirects and its limits
-//! - [`page`]: from a page to its [`answer::LookupAnswer`]; [`markup`] and [`found`] are its two steps
+//! - [`client`]: the request, its redirects and limits
+//! - [`page`]: from a page to its [`answer::LookupAnswer`], by [`markup`] and [`found`]
 //!
-//! [`crate::domain::receipt`] has the content of its QR codes and records.
+//! [`crate::domain::receipt`] has the content of QR codes and records.
 
 pub mod answer;
 pub mod client;

@@ -1,15 +1,15 @@
-//! The classification of a page, by where the redirects ended and by its content.
+//! Classifies a page by its path and content.
 
 use super::answer::{LookupAnswer, PortalError, UnexpectedPage};
 use super::found::{self, FOUND_MARKER, Mismatch};
 use super::markup::{self, PageContent, collapsed};
 use crate::domain::receipt::payload::{ReceiptKey, VerificationCode};
 
-/// The portal's prompt after a wrong time, in lower case.
+/// Prompt after a wrong time, in lower case.
 const TIME_PROMPT: &str = "please provide your receipt time";
-/// How labels of the customer's personal data begin.
+/// Prefix of labels with the customer's data.
 const CUSTOMER: &str = "CUSTOMER";
-/// Labels that are not the customer's: they end the customer's data.
+/// Labels that end the customer's data.
 const OWN_LABELS: [&str; 13] = [
     "TIN",
     "VRN",
@@ -29,7 +29,7 @@ const OWN_LABELS: [&str; 13] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Verified,
-    /// The page that a receipt's QR code links to.
+    /// The page behind a receipt's QR code.
     Receipt {
         is_asked: bool,
     },
@@ -48,7 +48,7 @@ impl Place {
             "/home/index" | "" => return Self::Start,
             _ => {}
         }
-        // Only a link with a time counts as a receipt's: any other word could be a code.
+        // Only a link with a time is a receipt's: any other word could be a code.
         let claim = path.trim_matches('/');
         match ReceiptKey::from_token(claim).filter(|claim| claim.time.is_some()) {
             Some(claim) => Self::Receipt {
@@ -59,7 +59,6 @@ impl Place {
     }
 }
 
-/// Classifies a page for the requested receipt. Accepts any bytes.
 pub fn read(path: &str, status: u16, body: &[u8], asked: &VerificationCode) -> LookupAnswer {
     if status >= 500 {
         return LookupAnswer::Unavailable(PortalError::Status(status));
@@ -98,7 +97,7 @@ pub fn read(path: &str, status: u16, body: &[u8], asked: &VerificationCode) -> L
 }
 
 fn found_page(content: &PageContent, asked: &VerificationCode) -> Result<LookupAnswer, Mismatch> {
-    // Whose page it is comes before whether it is readable: the next look-up may get ours.
+    // Ownership comes before readability: the next look-up may get ours.
     if found::code(content)? != *asked {
         return Ok(LookupAnswer::Unavailable(PortalError::OtherReceipt));
     }
@@ -114,7 +113,7 @@ fn unexpected(path: &str, status: u16, content: &PageContent, why: Mismatch) -> 
     }))
 }
 
-/// A path with anything masked that could be a receipt's code and time.
+/// Masks anything that could be a receipt's code and time.
 pub(super) fn shown_path(path: &str) -> String {
     let is_known = |part: &str| {
         [
@@ -141,8 +140,7 @@ pub(super) fn shown_path(path: &str) -> String {
 
 const MAX_PATH_CHARS: usize = 200;
 
-/// The visible text without the customer's data, which reach from a line that names the customer to
-/// the next line that begins with another label.
+/// Visible text without the customer's data, which end at the next line with another label.
 fn excerpt(content: &PageContent) -> String {
     let mut excerpt = String::new();
     let mut is_customers = false;
