@@ -148,16 +148,17 @@ impl Draws {
         self.write(vec![update.when(NOT_ABANDONED)]).await
     }
 
-    /// Requests or confirms an abandonment; false if the draw has winners or is abandoned.
+    /// Records a request to abandon a draw, or its confirmation. Returns false if its run was
+    /// finished, its contacts changed since `draw` was read, or it is abandoned.
     pub async fn abandon(
         &self,
         scope: &Scope,
-        name: &DrawName,
+        draw: &Draw,
         decision: &OperatorDecision,
     ) -> Result<bool, StoreError> {
-        self.update(scope, name)
+        self.update(scope, &draw.name)
             .set(ABANDONMENT, decision)
-            .when_equal(CONTACT_CHANGES, 0)
+            .when_equal(CONTACT_CHANGES, draw.contact_changes)
             .when_absent(OUTCOME)
             .when(NOT_ABANDONED)
             .send(WRITING)

@@ -27,6 +27,9 @@ use crate::submissions::view::{as_json, receipt_source};
 use crate::tables::Tables;
 use crate::view::{extended, write_times_out};
 
+/// The action in the audit log.
+pub(crate) const ERASE: &str = "person.erase";
+
 /// Tries to finish an erasure while the same phone keeps entering.
 const MAX_TRIES: u32 = 10;
 const LAST_DAY: Duration = Duration::from_hours(24);
@@ -416,7 +419,7 @@ pub async fn erase_all(
         freeze_lock::check_released(tables, &held.scope, now).await?;
         check_drawn(tables, held, now).await?;
     }
-    let rows = record("person.erase", Some(&why), tables, held, now).await?;
+    let rows = record(ERASE, Some(&why), tables, held, now).await?;
     let photos = tables.photos(env)?;
     for (held, audit_row) in held.iter().zip(rows) {
         erase(tables, &photos, held, audit_row, now).await?;

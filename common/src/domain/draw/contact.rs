@@ -78,13 +78,18 @@ text_enum! {
         PhoneDeleted = "phone_deleted",
         /// All entries of the row were revoked.
         Revoked = "revoked",
+        /// The draw, before its run was finished.
+        Abandoned = "abandoned",
     }
 }
 
 impl SkipReason {
     /// True if operators give this reason; the others follow from the rules.
     pub fn is_given(self) -> bool {
-        !matches!(self, Self::HasPrize | Self::Erased | Self::PhoneDeleted)
+        !matches!(
+            self,
+            Self::HasPrize | Self::Erased | Self::PhoneDeleted | Self::Abandoned
+        )
     }
 
     pub fn in_words(self) -> &'static str {
@@ -100,6 +105,7 @@ impl SkipReason {
             Self::Erased => "the person's data was erased",
             Self::PhoneDeleted => "the phone number was deleted when its retention ended",
             Self::Revoked => "the entries were revoked after the freeze",
+            Self::Abandoned => "two people gave the draw up",
         }
     }
 }
@@ -320,7 +326,8 @@ fn check_reason(state: ContactState, reason: SkipReason) -> Result<(), StepRefus
         | SkipReason::HasPrize
         | SkipReason::Erased
         | SkipReason::PhoneDeleted
-        | SkipReason::Revoked => Ok(()),
+        | SkipReason::Revoked
+        | SkipReason::Abandoned => Ok(()),
     }
 }
 

@@ -55,7 +55,7 @@ pub(crate) enum DrawCommand {
     HandOver(WinnerArgs),
     /// Skip a winner, for a reason and before an inspector; the next in the order is drawn
     Skip(SkipArgs),
-    /// Give up a frozen draw that has no winners, before or after its round; two people run this, it is published beside the
+    /// Give up a frozen draw before or after its round, until its run is finished; two people run this, it is published beside the
     /// commitment, and the name is not used again
     Abandon {
         #[command(flatten)]

@@ -1,13 +1,16 @@
-//! Gives up a draw that has no winners. Two people agree on it, and it is published beside the
-//! commitment, so that a second draw cannot go unseen.
+//! Gives up a draw whose run is not finished. Two people agree on it, and it is published beside
+//! the commitment, so that a second draw cannot go unseen.
 
 use common::domain::draw::Draw;
+use common::domain::draw::contact::{Contact, ContactEvent, ContactState, ContactStep, SkipReason};
 use common::domain::scope::Scope;
 use common::domain::submission::OperatorDecision;
 use common::domain::timestamp::Timestamp;
 use serde_json::json;
 
 use super::files::{ABANDONED, DrawFiles};
+use super::openings::busy;
+use super::step_time;
 use crate::audit::{Action, words};
 use crate::failure::Failure;
 use crate::tables::Tables;
@@ -21,47 +24,79 @@ pub(crate) async fn abandon(
     now: Timestamp,
 ) -> Result<Draw, Failure> {
     let why = words(why, "--why")?;
-    if draw.outcome.is_some() || draw.contact_changes > 0 {
+    let contacts = tables.draws.contacts(scope, &draw.name).await?;
+    let is_held = |contact: &Contact| contact.state() == ContactState::HandedOver;
+    if draw.outcome.is_some() || contacts.iter().any(is_held) {
         return Err(has_winners(&draw));
     }
-    let decision = OperatorDecision {
-        by: tables.audit.operator_name().await?,
-        at: now,
-        why: Some(why.clone()),
-        confirmed: None,
-        identity: Some(tables.audit.identity().await?.to_owned()),
-    };
+    let decision = tables.audit.decision(why.clone(), now).await?;
     // After the round its winners can be computed, so both have to ask knowing the same.
     let is_outdated = |first: &OperatorDecision| first.at < draw.round_at && draw.round_at <= now;
     let decision = match &draw.abandonment {
-        Some(first) if !draw.is_abandoned() && !is_outdated(first) => first
+        // Publishing was interrupted.
+        Some(both) if draw.is_abandoned() => both.clone(),
+        Some(first) if !is_outdated(first) => first
             .confirmed_by(&decision)
             .ok_or_else(|| second_needed(first))?,
-        // Publishing was interrupted, if two people have agreed.
         Some(_) | None => decision,
     };
     let details = json!({ "proposal": decision.confirmed.is_none() });
     let action = Action::new("draw.abandon").in_scope(scope).on(&draw.name);
     let action = action.because(&why).with(details);
     tables.audit.append(action, now).await?;
-    let draws = &tables.draws;
-    let is_written = draws.abandon(scope, &draw.name, &decision).await?;
+    let is_written = tables.draws.abandon(scope, &draw, &decision).await?;
     let draw = super::find(tables, scope, &draw.name).await?;
-    if let Some(both) = draw.abandonment.as_ref().filter(|_| draw.is_abandoned()) {
-        let text = json!({
-            "draw": draw.name,
-            "commitment": draw.commitment,
-            "abandoned_at": both.at.to_string(),
-            "why": both.why,
-            "by": both.by,
-            "confirmed_by": both.confirmed.as_ref().map(|second| &second.by),
-        });
-        let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
-        files.publish_text(ABANDONED, &text.to_string()).await?;
-    } else if !is_written {
+    if draw.is_abandoned() {
+        publish(tables, scope, &draw, now).await?;
+    } else if draw.outcome.is_some() {
         return Err(has_winners(&draw));
+    } else if !is_written {
+        return Err(busy(&draw.name));
     }
     Ok(draw)
+}
+
+/// Closes the places of a run that was not finished, and publishes them with the decision.
+async fn publish(
+    tables: &Tables,
+    scope: &Scope,
+    draw: &Draw,
+    now: Timestamp,
+) -> Result<(), Failure> {
+    let Some(both) = &draw.abandonment else {
+        return Ok(());
+    };
+    let contacts = tables.draws.contacts(scope, &draw.name).await?;
+    for contact in contacts.iter().filter(|contact| contact.is_open()) {
+        let step = ContactStep {
+            at: step_time(&contacts, now),
+            by: None,
+            event: ContactEvent::Skipped {
+                reason: SkipReason::Abandoned,
+                inspector: None,
+            },
+        };
+        let is_closed = match contact.after(step) {
+            Ok(closed) => tables.draws.change_contact(scope, contact, &closed).await?,
+            Err(_) => false,
+        };
+        if !is_closed {
+            return Err(busy(&draw.name));
+        }
+    }
+    let place = |contact: &Contact| json!({ "prize": contact.prize, "place": contact.place, "row": contact.row });
+    let text = json!({
+        "draw": draw.name,
+        "commitment": draw.commitment,
+        "abandoned_at": both.at.to_string(),
+        "why": both.why,
+        "by": both.by,
+        "confirmed_by": both.confirmed.as_ref().map(|second| &second.by),
+        "confirmed_why": both.confirmed.as_ref().map(|second| &second.why),
+        "places": contacts.iter().map(place).collect::<Vec<_>>(),
+    });
+    let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
+    files.publish_text(ABANDONED, &text.to_string()).await
 }
 
 fn has_winners(draw: &Draw) -> Failure {

@@ -256,17 +256,19 @@ impl Drawing<'_> {
         }
     }
 
-    /// True if phones of the scope were deleted by their retention. Only a function of the service
-    /// writes that, by its own clock.
+    /// True if the retention deleted phones of the scope since the list was published, when each
+    /// row had one. Only a function of the service writes that, by its own clock.
     async fn has_retention_deleted_phones(&self) -> Result<bool, Failure> {
         let Scope {
             campaign,
             environment,
         } = self.scope;
         let retention = self.tables.retention.get(campaign).await?.value;
+        let listed_at = self.draw.published_at.unwrap_or(self.draw.frozen_at);
         Ok(retention.deletions.iter().any(|deletion| {
             (deletion.environment, deletion.data) == (*environment, PersonalData::Phones)
                 && deletion.done > 0
+                && deletion.finished_at.is_none_or(|at| listed_at <= at)
         }))
     }
 

@@ -91,14 +91,31 @@ impl DrawFiles {
 
     /// The published files by name, and when each was written, by the storage's clock.
     pub(crate) async fn published(&self) -> Result<BTreeMap<String, Timestamp>, Failure> {
+        self.published_in(&self.folder).await
+    }
+
+    /// True if another commitment was published under the draw's name before that time.
+    pub(crate) async fn has_rival(&self, before: Timestamp) -> Result<bool, Failure> {
+        let own = self.folder.trim_end_matches('/');
+        let (of_name, own) = own.rsplit_once('/').unwrap_or_default();
+        let published = self.published_in(&format!("{of_name}/")).await?;
+        Ok(published.iter().any(|(file, at)| {
+            let other = file
+                .strip_suffix(COMMITMENT)
+                .map(|folder| folder.trim_end_matches('/'));
+            *at < before && other.is_some_and(|other| other != own)
+        }))
+    }
+
+    async fn published_in(&self, folder: &str) -> Result<BTreeMap<String, Timestamp>, Failure> {
         const ACTION: &str = "listing the files of the draw";
         let list = self.s3.list_objects_v2().bucket(&self.evidence);
-        let mut pages = list.prefix(&self.folder).into_paginator().send();
+        let mut pages = list.prefix(folder).into_paginator().send();
         let mut published = BTreeMap::new();
         while let Some(page) = pages.next().await {
             let page = page.map_err(|error| StoreError::new(ACTION, error))?;
             for object in page.contents() {
-                let name = object.key().and_then(|key| key.strip_prefix(&self.folder));
+                let name = object.key().and_then(|key| key.strip_prefix(folder));
                 let at = written_at(object.last_modified(), ACTION)?;
                 published.insert(name.unwrap_or_default().to_owned(), at);
             }
@@ -226,7 +243,6 @@ impl DrawFiles {
         let get = get.bucket(self.bucket(name)).key(self.key(name));
         let sent = get.customize().config_override(patient()).send().await;
         let object = sent.map_err(|error| StoreError::new(ACTION, error))?;
-        let written_at = written_at(object.last_modified(), ACTION)?;
         let etag = object.e_tag.unwrap_or_default();
         let (mut file, mut body) = (
             tempfile::tempfile().map_err(|error| temporary(&error))?,
@@ -247,7 +263,6 @@ impl DrawFiles {
         Ok(Version {
             file: BufReader::new(file),
             etag,
-            written_at,
         })
     }
 }
@@ -256,8 +271,6 @@ impl DrawFiles {
 pub(crate) struct Version {
     pub(crate) file: BufReader<File>,
     pub(crate) etag: String,
-    /// By the storage's clock.
-    pub(crate) written_at: Timestamp,
 }
 
 fn written_at(

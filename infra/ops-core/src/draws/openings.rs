@@ -5,20 +5,25 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, BufRead, BufWriter, Write};
 use std::time::Duration;
 
-use chrono::DateTime;
+use chrono::{DateTime, TimeDelta};
+use chrono_tz::Tz;
+use common::domain::audit::{AuditRow, StoredAuditRow};
 use common::domain::draw::contact::Contact;
 use common::domain::draw::{Draw, DrawName};
+use common::domain::ids::SubmissionId;
 use common::domain::scope::Scope;
+use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
 use draw::{Committed, Opening};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tempfile::NamedTempFile;
 
-use super::files::{DrawFiles, OPENINGS, RESULT, Version, temporary, unreadable};
+use super::files::{DrawFiles, OPENINGS, RESULT, Version, temporary};
 use super::freeze_lock;
+use crate::audit::{self, RowFilter};
 use crate::failure::Failure;
-use crate::people::PersonRecords;
+use crate::people::{ERASE, PersonRecords};
 use crate::tables::Tables;
 
 /// The lifecycle of their bucket deletes them later.
@@ -51,16 +56,18 @@ impl Erasure {
 /// Openings of rows, and the erasures of others.
 pub(super) struct Rows {
     pub(super) openings: HashMap<u64, Opening>,
-    erasures: Vec<Erasure>,
+    /// By row.
+    erasures: BTreeMap<u64, Erasure>,
 }
 
 impl Rows {
     /// Reads and verifies the openings of these rows. A missing one needs its erasure.
     ///
     /// Timelines of an operator who wants the next in the order:
-    /// - sees the round, and removes a winner's opening: the file is younger than the round;
-    /// - writes the file of an erasure, too: so is that, by the storage's clock;
-    /// - writes files of erasures before the round, for all who could win: openings are still there.
+    /// - sees the round, and removes a winner's opening: no erasure explains that;
+    /// - writes the file of an erasure, too: it is younger than the round, by the storage's clock;
+    /// - writes such files before the round, for all who could win: each row of the audit log
+    ///   explains one person, and who has a file from before the round is erased either way.
     pub(super) async fn read(
         tables: &Tables,
         scope: &Scope,
@@ -69,66 +76,107 @@ impl Rows {
         rows: &HashSet<u64>,
     ) -> Result<Self, Failure> {
         let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
-        let begun = erasures(&files.published().await?, |_| true);
-        let begun: HashSet<_> = begun.into_iter().map(|erasure| erasure.row).collect();
-        let Version {
-            file, written_at, ..
-        } = files.read_version(OPENINGS).await?;
-        let is_chosen = |row: u64| rows.contains(&row) || begun.contains(&row);
-        let openings = committed.read_openings(file, |row, _| is_chosen(row));
-        let openings = openings.map_err(|difference| unreadable(draw, &difference))?;
-        // Again, since an erasure writes its file before it removes the opening.
+        let mut openings = files
+            .openings(draw, committed, |row, _| rows.contains(&row))
+            .await?;
+        // After the openings, since an erasure writes its file before it removes one.
         let published = files.published().await?;
-        let drawn_at = published.get(RESULT).filter(|_| draw.outcome.is_some());
-        let read = Self {
-            openings,
-            erasures: erasures(&published, |at| {
-                at < draw.round_at || drawn_at.is_some_and(|drawn_at| *drawn_at <= at)
-            }),
-        };
-        let is_early = drawn_at.is_some() || written_at < draw.round_at;
-        let is_explained = |row: u64| is_early && read.erasure(row).is_some();
-        let is_there = |row: u64| read.openings.contains_key(&row);
-        if let Some(row) = begun.iter().find(|row| is_there(**row)) {
-            return Err(openings_changed(
-                draw,
-                *row,
-                "an opening, though the evidence has its erasure: if `ops person erase` was interrupted, run it again",
-            ));
+        let mut erasures = BTreeMap::new();
+        for (at, erasure) in erasures_in_time(draw, &published) {
+            let is_asked = rows.contains(&erasure.row);
+            if is_asked && is_audited(tables, scope, draw, erasure, at).await? {
+                erasures.entry(erasure.row).or_insert(erasure);
+                // One after the run may be interrupted, and is refused while a prize is open.
+                if at < draw.round_at {
+                    openings.remove(&erasure.row);
+                }
+            }
         }
-        let mut missing = rows.iter().filter(|row| !is_there(**row));
+        let mut missing = rows.iter().filter(|row| !openings.contains_key(row));
         // Clearing test data erases all openings at once.
-        match missing.find(|row| scope.environment.is_live() && !is_explained(**row)) {
+        match missing.find(|row| scope.environment.is_live() && !erasures.contains_key(row)) {
             Some(row) => Err(openings_changed(
                 draw,
                 *row,
                 "no opening, and no erasure from before the round, or from after the run, explains that: put the file back as \
                  it was at the freeze",
             )),
-            None => Ok(read),
+            None => Ok(Self { openings, erasures }),
         }
     }
 
-    /// The erasure of a row. One row of the audit log is about one person.
     pub(super) fn erasure(&self, row: u64) -> Option<Erasure> {
-        let is_shared = |one: &Erasure| {
-            let mut others = self.erasures.iter().filter(|other| other.row != row);
-            others.any(|other| other.audit_row == one.audit_row)
-        };
-        let mut own = self.erasures.iter().filter(|one| one.row == row);
-        own.find(|one| !is_shared(one)).copied()
+        self.erasures.get(&row).copied()
     }
 }
 
-/// The erasures whose files were written at such a time.
-fn erasures(
+/// The erasures from before the round or after the run, oldest first, with the times of their files.
+///
+/// One row of the audit log is about one person: two files that name it explain nothing, unless the
+/// second is from after the round, and could only stop the draw.
+fn erasures_in_time(
+    draw: &Draw,
     published: &BTreeMap<String, Timestamp>,
-    is_in_time: impl Fn(Timestamp) -> bool,
-) -> Vec<Erasure> {
-    let in_time = published.iter().filter(|(_, at)| is_in_time(**at));
-    in_time
-        .filter_map(|(name, _)| Erasure::parse(name))
-        .collect()
+) -> Vec<(Timestamp, Erasure)> {
+    let drawn_at = published.get(RESULT).filter(|_| draw.outcome.is_some());
+    let is_early = |at: Timestamp| at < draw.round_at;
+    let parsed = published
+        .iter()
+        .filter_map(|(name, at)| Some((*at, Erasure::parse(name)?)));
+    let mut all: Vec<_> = parsed
+        .filter(|(at, _)| is_early(*at) || drawn_at.is_some_and(|drawn_at| drawn_at <= at))
+        .collect();
+    all.sort_by_key(|(at, _)| *at);
+    let is_shared = |(at, one): &(Timestamp, Erasure)| {
+        all.iter().any(|(other_at, other)| {
+            (other.audit_row == one.audit_row && other.row != one.row)
+                && (is_early(*other_at) || other_at <= at)
+        })
+    };
+    all.iter().filter(|one| !is_shared(one)).copied().collect()
+}
+
+/// True if the audit log says that `ops` erased somebody of the draw. A second try can name no
+/// submission, where the first had changed them all.
+async fn is_audited(
+    tables: &Tables,
+    scope: &Scope,
+    draw: &Draw,
+    erasure: Erasure,
+    at: Timestamp,
+) -> Result<bool, Failure> {
+    #[derive(Deserialize)]
+    struct Details {
+        submissions: Vec<SubmissionId>,
+    }
+    let filter = RowFilter {
+        campaign: Some(scope.campaign.clone()),
+        action: Some(ERASE.to_owned()),
+        ..RowFilter::default()
+    };
+    let day = DateTime::from(at).date_naive();
+    // By the operator's clock, and not the storage's.
+    let [from, to] = [-1, 1].map(|days| day + TimeDelta::days(days));
+    let rows = audit::rows(tables, from, to, Tz::UTC, &filter).await?;
+    let is_named = |row: &StoredAuditRow| row.sequence == erasure.audit_row;
+    let row = rows
+        .into_iter()
+        .find(is_named)
+        .and_then(|stored| stored.row);
+    let of_scope = |row: &AuditRow| row.entry.environment == Some(scope.environment.to_string());
+    let details = row.filter(of_scope).map(|row| row.entry.details);
+    let details = details.and_then(|json| serde_json::from_str::<Details>(&json).ok());
+    let Some(Details { submissions }) = details else {
+        return Ok(false);
+    };
+    for id in &submissions {
+        let found = tables.store.submissions().get(scope, *id).await?;
+        let mut accepted = found.iter().flat_map(Submission::times_accepted);
+        if accepted.any(|at| super::is_in_period(draw, at)) {
+            return Ok(true);
+        }
+    }
+    Ok(submissions.is_empty())
 }
 
 pub(super) fn openings_changed(draw: &Draw, row: u64, what: &str) -> Failure {

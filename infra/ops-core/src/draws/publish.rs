@@ -31,7 +31,8 @@ pub(super) async fn publish(
 /// The chain of the draw, and the time of publishing by the storage's clock.
 ///
 /// # Errors
-/// When it was not before the round, by the chain's constants, or the draw is abandoned.
+/// When it was not before the round, by the chain's constants; when the draw is abandoned, or only
+/// its evidence says so; when another list was published under its name.
 pub(super) async fn published_in_time(
     tables: &Tables,
     draw: &Draw,
@@ -39,8 +40,15 @@ pub(super) async fn published_in_time(
 ) -> Result<(Chain, Timestamp), Failure> {
     let chain = chain::of_draw(tables, draw)?;
     let published = files.published().await?;
-    if draw.is_abandoned() || published.contains_key(ABANDONED) {
+    if draw.is_abandoned() {
         return Err(abandoned(draw));
+    }
+    if published.contains_key(ABANDONED) && draw.outcome.is_none() {
+        return Err(abandoned_in_part(draw));
+    }
+    // Who may write the table could choose the record of one of them after the round.
+    if files.has_rival(draw.round_at).await? {
+        return Err(rival(draw, files));
     }
     let times = [ENTRIES, HEADER, COMMITMENT].map(|name| published.get(name).copied());
     let published_at = times.into_iter().flatten().max();
@@ -57,6 +65,26 @@ pub(super) fn abandoned(draw: &Draw) -> Failure {
         draw.name
     );
     Failure::new("draw_abandoned", message)
+}
+
+fn abandoned_in_part(draw: &Draw) -> Failure {
+    let message = format!(
+        "the evidence of the draw {} has {ABANDONED}, and its record has no decision of two people: one of them was written \
+         without `ops`. No winner was drawn; ask the administrator of the stack who did it, or give the draw up with \
+         `ops draw abandon`",
+        draw.name
+    );
+    Failure::new("evidence_differs", message)
+}
+
+fn rival(draw: &Draw, files: &DrawFiles) -> Failure {
+    let message = format!(
+        "another commitment was published under the name {} before the round, so the table of draws was changed without \
+         `ops`: keep the evidence beside {}, and ask the administrator of the stack who did it",
+        draw.name,
+        files.evidence_url()
+    );
+    Failure::new("evidence_differs", message)
 }
 
 pub(super) fn unpublished(draw: &Draw) -> Failure {

@@ -324,6 +324,7 @@ async fn of_operator(stack: &Stack, turn: u64) -> Vec<String> {
             stack.arg("page.html")
         ),
         format!("phone unblock {CAMPAIGN} --why mistake 0712345678"),
+        "audit list".to_owned(),
     ]
 }
 
@@ -341,7 +342,6 @@ async fn of_admin(stack: &Stack) -> Vec<String> {
         ),
         "campaign clear-test-data chai-bora-2026 --yes".to_owned(),
         "secret rotate".to_owned(),
-        "audit list".to_owned(),
         "audit verify".to_owned(),
         format!("person erase --phone {phone} --why letter --yes"),
     ]
@@ -672,7 +672,7 @@ async fn console_has_the_rights_of_its_operator() {
         ("reviewer", &["/", "/search", &story, &draw, overview]),
         (
             "operator",
-            &["/", "/search", &story, &draw, overview, &codes],
+            &["/", "/search", &story, &draw, overview, &codes, "/changes"],
         ),
         (
             "admin",

@@ -1,4 +1,4 @@
-use common::domain::timestamp::Timestamp;
+use common::clock::Clock;
 
 use super::show::ShownDraw;
 use crate::cli::DrawArgs;
@@ -13,7 +13,7 @@ pub(super) async fn run(
     why: &str,
     confirm: ConfirmArgs,
     tables: &Tables,
-    now: Timestamp,
+    clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
     let (scope, name) = args.named();
@@ -23,7 +23,7 @@ pub(super) async fn run(
         before.text()?
     );
     terminal.confirm(&question, Answer::Word(name.as_str()), confirm)?;
-    let draw = abandon::abandon(tables, &scope, before.draw, why, now).await?;
+    let draw = abandon::abandon(tables, &scope, before.draw, why, clock.now()).await?;
     let note = (!draw.is_abandoned()).then(|| {
         "next: a second operator runs the same command, with their own AWS identity and name; until then, the draw is as it was"
             .to_owned()

@@ -70,7 +70,7 @@ pub(crate) async fn run(
         }
         DrawCommand::Abandon { draw, why, confirm } => {
             let tables = tables().await?;
-            abandon::run(draw, &why, confirm, &tables, clock.now(), terminal).await
+            abandon::run(draw, &why, confirm, &tables, clock, terminal).await
         }
         DrawCommand::Certificate { draw, output } => {
             certificate::run(draw, &output, &tables().await?).await

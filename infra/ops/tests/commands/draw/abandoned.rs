@@ -78,7 +78,7 @@ async fn abandoned_draw_is_not_run_whatever_its_record_says() {
     stored::remove_from_draw(&stack, "abandonment").await;
     assert_eq!(
         stack.refused(&run("week-03", &[])).await["code"],
-        "draw_abandoned"
+        "evidence_differs"
     );
     assert_eq!(shown(&stack, "week-03").await["winners"], json!([]));
 }
@@ -91,6 +91,39 @@ async fn person_in_an_abandoned_draw_is_erased() {
     stack.clock.advance(NOTICE);
     assert_eq!(stack.refused(&erase()).await["code"], "draw_not_run");
     abandoned_by_two(&stack).await;
+    stack.fine(&erase()).await;
+}
+
+#[tokio::test]
+async fn file_alone_abandons_no_drawn_draw() {
+    let stack = with_entries().await;
+    let draw = frozen(&stack, "week-03", PRIZE).await;
+    stack.fine(&run("week-03", &[])).await;
+    let file = key(&draw, "abandoned.json");
+    stored::evidence(&stack).put(&file, "{}").await;
+    let certificate = after_round::certificate(&stack);
+    stack.fine(&in_campaign(&certificate)).await;
+}
+
+#[tokio::test]
+async fn run_that_was_not_finished_is_given_up_with_its_places() {
+    let stack = with_entries().await;
+    entered(&stack, PHONE, 1000).await;
+    let draw = frozen(&stack, "week-03", "--prize Kettle=3").await;
+    stack.fine(&run("week-03", &[])).await;
+    stored::remove_from_draw(&stack, "outcome").await;
+    assert_eq!(stack.refused(&erase()).await["code"], "prize_claimed");
+    abandoned_by_two(&stack).await;
+    let file = key(&draw, "abandoned.json");
+    let file = stored::evidence(&stack).get(&file).await;
+    let file: Value = serde_json::from_str(&file).expect("JSON");
+    assert_eq!(file["places"].as_array().map(Vec::len), Some(3), "{file}");
+    assert_eq!(file["confirmed_why"], "mistaken");
+    let contact = &shown(&stack, "week-03").await["winners"][0];
+    assert_eq!(
+        contact["state"],
+        json!({ "is": "skipped", "reason": "abandoned" })
+    );
     stack.fine(&erase()).await;
 }
 

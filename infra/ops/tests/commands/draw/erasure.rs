@@ -5,6 +5,7 @@ use common::domain::draw::contact::{ContactEvent, ContactStep};
 use common::domain::ids::EntrantId;
 use common::store::retention::Deletion;
 use common::store::segments::Segment;
+use ops_core::audit::Action;
 use service_tests::interceptor::{AWS, FaultKind, Interceptor};
 
 use super::*;
@@ -120,6 +121,33 @@ async fn person_erased_after_the_freeze_is_skipped() {
     assert_eq!(stored::evidence(&stack).get(&key).await, entries);
 }
 
+/// An erasure that was killed after its file does not stop the run, nor the run the erasure.
+#[tokio::test]
+async fn erasure_begun_before_the_round_is_finished_after_the_run() {
+    let stack = Stack::with_chai().await;
+    let entry = entered(&stack, PHONE, 1).await;
+    let draw = frozen(&stack, "week-03", PRIZE).await;
+    let action = Action::new("person.erase").in_scope(&chai(Environment::Live));
+    let action = action.with(json!({ "submissions": [entry.submission_id] }));
+    let audit = stack.tables().await.audit;
+    let row = audit
+        .append(action, stack.clock.now())
+        .await
+        .expect("a row");
+    let file = key(&draw, &format!("erased/0-{}.json", row.number()));
+    stored::evidence(&stack).put(&file, "{}").await;
+    stack.clock.advance(Duration::from_hours(1));
+    assert_eq!(stack.refused(&erase()).await["code"], "draw_not_run");
+    let drawn = stack.json(&run("week-03", &[])).await;
+    assert_eq!(
+        drawn["winners"][0]["state"],
+        json!({ "is": "skipped", "reason": "erased" })
+    );
+    stack.fine(&erase()).await;
+    let certificate = after_round::certificate(&stack);
+    stack.fine(&in_campaign(&certificate)).await;
+}
+
 #[tokio::test]
 async fn phone_that_retention_deleted_is_not_called_an_erasure() {
     let stack = Stack::with_chai().await;
@@ -133,19 +161,26 @@ async fn phone_that_retention_deleted_is_not_called_an_erasure() {
         .await;
     assert_eq!(deleted.expect("it answers").done, 1);
     let slug = chai(Environment::Live).campaign;
-    let mut retention = tables.retention.get(&slug).await.expect("it answers");
-    retention.value.update(Deletion {
-        environment: Environment::Live,
-        data: PersonalData::Phones,
-        end: ENTERED,
-        done: 1,
-        left: 0,
-        segment: Segment::whole(),
-        postponed: None,
-        finished_at: Some(NOW),
-    });
-    let saved = tables.retention.save(&slug, &retention).await;
-    assert!(saved.expect("it answers"));
+    let finish = async |finished_at| {
+        let mut retention = tables.retention.get(&slug).await.expect("it answers");
+        retention.value.update(Deletion {
+            environment: Environment::Live,
+            data: PersonalData::Phones,
+            end: ENTERED,
+            done: 1,
+            left: 0,
+            segment: Segment::whole(),
+            postponed: None,
+            finished_at: Some(finished_at),
+        });
+        let saved = tables.retention.save(&slug, &retention).await;
+        assert!(saved.expect("it answers"));
+    };
+    // One that ended before the freeze took no phone that was frozen.
+    finish(ENTERED).await;
+    let refused = stack.refused(&run("week-03", &[])).await;
+    assert_eq!(refused["code"], "row_differs", "{refused}");
+    finish(stack.clock.now()).await;
     let drawn = stack.json(&run("week-03", &[])).await;
     assert_eq!(
         drawn["winners"][0]["state"],
