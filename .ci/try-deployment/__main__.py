@@ -18,7 +18,6 @@ from restore import restored
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILT = ROOT / ".aws-sam" / "build"
-# The `aws` program in this folder, and the Python that runs it.
 AWS_PATH = f"{pathlib.Path(__file__).resolve().parent}:{pathlib.Path(sys.executable).parent}"
 NAME = "campaign-entry-staging"
 FIRST, SECOND, THIRD = "2611220901", "2611221002", "2611221103"

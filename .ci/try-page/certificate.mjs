@@ -19,7 +19,7 @@ let stage;
 before(async () => (stage = await startBrowser(tools)));
 after(() => stage?.browser.close());
 
-/** Opens a page from disk; at the end, it has asked for nothing and complained about nothing. */
+/** Opens a page from disk, which must request nothing and log no error. */
 function visit(name, html, act, { complaint, ...options } = {}) {
   test(name, { timeout: 60_000 }, async () => {
     const file = resolve(folder, `tried-${name.replaceAll(/\W+/g, '-')}.html`);
@@ -46,7 +46,6 @@ async function verdict(page, state) {
   return text;
 }
 
-/** Rules of WCAG 2.1 AA, and good practice, that the page breaks. */
 async function violations(page) {
   // Evaluated by the browser's tools, which the page's policy does not bind.
   await page.evaluate(stage.axe);
@@ -125,7 +124,6 @@ visit('an entrant finds the own row', whole, async (page) => {
     await page.fill('#reference', reference);
     await page.fill('#opening', opening);
     await page.click('#inclusion-form button');
-    // Until the hash is there.
     await page.locator('#inclusion-answer:not(:empty)').waitFor();
     const answer = await page.textContent('#inclusion-answer');
     await page.evaluate(() => document.getElementById('inclusion-answer').replaceChildren());

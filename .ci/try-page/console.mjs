@@ -14,7 +14,7 @@ const OVERVIEW = '/campaigns/soda-rush-2026/live';
 const SIZES = { 1280: { width: 1280, height: 900 }, 820: { width: 820, height: 1180 } };
 const MAX_PAGE_BYTES = 300_000;
 const PATIENCE_MS = 300_000;
-// The receipts of the demo that wait for a person.
+// Demo receipts that wait for a person.
 const WAITING = 100;
 
 let stage;
@@ -22,7 +22,7 @@ let stack;
 let ops;
 let operator;
 
-/** Starts the console, and returns the link that it prints. */
+/** Starts the console; returns the printed link. */
 async function startConsole() {
   const child = spawn(opsProgram, ['--env-file', stack.readyFile, '--by', 'asha', 'console', '--no-browser']);
   let printed = '';
@@ -72,7 +72,7 @@ after(async () => {
   await stack?.stop();
 });
 
-/** A page of the operator, whose traffic and errors are checked at the end. */
+/** An operator's page, with traffic and errors checked at the end. */
 function visit(name, path, act) {
   test(name, { timeout: PATIENCE_MS }, async () => {
     const page = await operator.newPage();
@@ -94,7 +94,6 @@ function visit(name, path, act) {
   });
 }
 
-/** The rules of axe (WCAG 2.1 AA and best practices) that the page violates. */
 async function violations(page) {
   await page.evaluate(stage.axe);
   return page.evaluate(async () => {
@@ -103,7 +102,7 @@ async function violations(page) {
   });
 }
 
-/** Looks at a page in light and dark, wide and narrow. */
+/** Checks light and dark, wide and narrow. */
 async function look(page, name) {
   for (const colorScheme of ['light', 'dark']) {
     for (const [size, viewport] of Object.entries(SIZES)) {
@@ -210,7 +209,7 @@ visit('every change is in the log, with who made it', '/changes', async (page) =
   await look(page, 'changes');
 });
 
-/** The form for accepting: beside the photo, and open until it can be sent. */
+/** The form for accepting stays open until it can be sent. */
 async function tryForm(page) {
   const form = page.locator('.card:visible .accepting');
   const said = (text) => form.locator('.missing', { hasText: text }).waitFor();
@@ -250,7 +249,6 @@ visit('a hundred waiting receipts are decided by keyboard alone', '/campaigns/du
       await decideBy(page, 'a');
       if (!shown.direct) {
         if (!tried++) await tryForm(page);
-        // What a reviewer reads from the photo.
         await page.keyboard.type(`READ${String(decided).padStart(6, '0')}`);
         await page.keyboard.press('Enter');
       }

@@ -1,8 +1,8 @@
-// Visits where the network or the service fails: lost replies, refusals, uploads that do not arrive, late replies.
+// Visits with failures: lost replies, refusals, uploads that do not arrive, late replies.
 
 import assert from 'node:assert/strict';
 
-/** Registers these visits. `stack` returns the local stack once it runs. */
+/** `stack` returns the local stack once it runs. */
 export function networkVisits({ visit, stack, error, keyOf, CODES, RECEIPTS }) {
   visit('an entry that is not settled is followed until it is', { campaign: CODES }, async (visit) => {
     await visit.send({ sample: 'TEST-0-SLOW', phone: '0712000005' });

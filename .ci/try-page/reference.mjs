@@ -21,7 +21,6 @@ before(async () => {
 });
 after(() => Promise.all([stage?.browser.close(), stack?.stop()]));
 
-/** What the page looks like, as the browser computed it. */
 const look = (page) => page.evaluate(() => {
   const style = (element) => getComputedStyle(element);
   const all = (selector) => [...document.querySelectorAll(selector)].filter((element) => element.checkVisibility());

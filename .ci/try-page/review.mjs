@@ -15,13 +15,13 @@ import { decideBy, seen } from './stage.mjs';
 const [tools, local, ops, screenshots] = process.argv.slice(2);
 const CAMPAIGN = 'duka-kuu-2026';
 const RECEIPTS = 60;
-// Receipts that are decided by someone who types a code after each key.
+// Receipts decided by a typist of codes.
 const TYPED = 100;
-// The text that is typed, which has keys of decisions: at the speeds of a scanner, a typist and a slower one.
+// Typed texts with keys of decisions, at the speeds of a scanner, a typist and a slower one.
 const CODES = ['AB12CD34', 'ea12cs34'];
 const KEY_MS = [20, 60, 90];
 const PATIENCE_MS = 120_000;
-// The limit is for the time between a key and the next receipt, photo included.
+// Between a key and the next receipt, photo included.
 const MAX_MS = 200;
 const require = createRequire(`${resolve(tools)}/`);
 const { chromium } = require('playwright-core');
@@ -70,7 +70,7 @@ function opsJson(stack, ...args) {
   });
 }
 
-/** A photo of a receipt: of a page that looks like one. */
+/** Photos of a page that looks like a receipt. */
 async function photos(browser, count) {
   const page = await browser.newPage({ viewport: { width: 1200, height: 1800 } });
   const taken = [];
@@ -85,7 +85,7 @@ async function photos(browser, count) {
   return taken;
 }
 
-/** Sends one receipt in, from a phone of its own. `code` is the receipt's number. */
+/** Sends in a receipt from a new phone. `code` is the receipt's number. */
 async function enter(stack, number, photo, code = number) {
   const api = async (path, body) => {
     const headers = { Authorization: `Bearer ${stack.key}`, 'Content-Type': 'application/json', 'Idempotency-Key': `${path}-of-receipt-${number}` };
@@ -95,7 +95,7 @@ async function enter(stack, number, photo, code = number) {
     return json;
   };
   const digits = String(number).padStart(4, '0');
-  // Of receipts that the tax authority knows, and that name no product that takes part.
+  // The tax authority knows it, without a participating product.
   const receipt = await api('receipts', {
     type: 'photo', content_type: 'image/jpeg', size_bytes: photo.length,
     qr_payload: `https://verify.tra.go.tz/NOIT01${String(code).padStart(4, '0')}_101530`,
@@ -109,7 +109,6 @@ async function enter(stack, number, photo, code = number) {
   });
 }
 
-/** A reviewer's page. */
 async function open(browser, link, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
@@ -125,7 +124,7 @@ async function open(browser, link, options = {}) {
   return { page, complaints, loaded };
 }
 
-/** Presses a key that decides, and returns how long it took until the next receipt was shown with its photo. */
+/** Presses a deciding key; returns the time until the next receipt is shown with its photo. */
 async function press(page, key) {
   await page.evaluate(() => {
     const shown = () => document.querySelector('.card:not([hidden])');
@@ -147,7 +146,7 @@ async function press(page, key) {
   return page.evaluate(() => globalThis.took);
 }
 
-/** Decides what comes, by keyboard alone, until `all` has `count` receipts. */
+/** Decides by keyboard until `all` has `count` receipts. */
 async function decide(page, all, count) {
   const times = [];
   const decided = [];
@@ -165,7 +164,7 @@ async function decide(page, all, count) {
 const shown = (page) => page.evaluate(() => ({ ...document.querySelector('.card:not([hidden])').dataset }));
 const said = (page, text) => page.locator('#said', { hasText: text }).waitFor();
 
-/** An answer is written once it cannot be taken back: after eight seconds, or when the page is hidden or left. Three are. */
+/** Answers are written after eight seconds, or when the page is hidden or left. */
 async function leaving(page, waiting) {
   const before = (await waiting()).length;
   for (const isHidden of [false, true]) {
@@ -196,7 +195,7 @@ async function leaving(page, waiting) {
   await page.locator('.card:visible').waitFor();
 }
 
-/** Two answers within a second, which one key takes back. */
+/** One key takes back two answers within a second. */
 async function burst(page) {
   for (;;) {
     const { id } = await seen(page);
@@ -210,7 +209,7 @@ async function burst(page) {
     });
     const text = await page.textContent('#said');
     await page.keyboard.press('u');
-    // A machine that is too busy is no fast reviewer.
+    // A busy machine is no fast reviewer.
     if (milliseconds > 950 || text.includes('did not count')) {
       await page.keyboard.press('u');
       continue;
@@ -222,7 +221,7 @@ async function burst(page) {
   }
 }
 
-/** Keys wait until the next receipt is on the screen, however long the page takes to paint it. */
+/** Keys wait until the next receipt is painted. */
 async function busy(page) {
   await seen(page);
   const [decided, front] = await page.evaluate(() => {
@@ -238,9 +237,9 @@ async function busy(page) {
   await page.keyboard.press('u');
 }
 
-/** What goes wrong with an answer is said about its receipt, and no other is decided for it. */
+/** An answer's failure is shown at its receipt, and decides no other. */
 async function mishaps(page) {
-  // The console does not answer: the receipt comes back.
+  // Without a reply, the receipt comes back.
   const place = () => page.locator('.card:visible').evaluate((card) => card.getBoundingClientRect().top + scrollY);
   const top = await place();
   await page.route('**/answer', (route) => route.abort());
@@ -262,7 +261,7 @@ async function mishaps(page) {
 
   // A failure while the form of another receipt is open.
   let failing = await decideBy(page, 'e');
-  // Only a receipt with a tax record, whose code the form has, can be refused for another code.
+  // Only a receipt with a tax record can be refused for another code.
   while (!(await page.inputValue('.card:visible [name=code]'))) {
     await page.keyboard.press('Escape');
     await decideBy(page, 's');
@@ -273,7 +272,7 @@ async function mishaps(page) {
   const other = await decideBy(page, 'e');
   assert.notEqual(other.id, failing.id);
   await page.keyboard.type('OTHER');
-  // Keys that were meant for the form when the failing receipt takes its place.
+  // Keys meant for the form, which the failing receipt replaces.
   const typed = page.evaluate(async (id) => {
     const front = () => document.querySelector('.card:not([hidden])')?.dataset.id;
     while (front() !== id) await new Promise((settle) => requestAnimationFrame(settle));
@@ -298,7 +297,7 @@ async function mishaps(page) {
   for (const name of ['Zoom', 'Rotate', 'Rotate', 'Rotate', 'Rotate', 'Zoom']) await page.getByRole('button', { name }).click();
 }
 
-/** Presses the key that accepts and types a code after it, and returns the receipt that was accepted, if the key counted. */
+/** Presses the accepting key and types a code; returns the accepted receipt, if the key counted. */
 function typeCode(page, code, delay) {
   return page.evaluate(async ([code, delay]) => {
     const MAX_PAUSE_MS = 300;
@@ -310,7 +309,7 @@ function typeCode(page, code, delay) {
     for (const key of code) {
       const begun = performance.now();
       await new Promise((settle) => setTimeout(settle, delay));
-      // On a busy machine, this typist makes a pause, after which keys count.
+      // A busy machine makes a pause, after which keys count.
       if (performance.now() - begun > MAX_PAUSE_MS) break;
       press(key);
     }
@@ -318,7 +317,7 @@ function typeCode(page, code, delay) {
   }, [code, delay]);
 }
 
-/** Types a code after each key that accepts: no receipt is decided that was not looked at. `twin` is refused when it is written. */
+/** Typed codes decide no unseen receipt. `twin` is refused when written. */
 async function typeCodes(page, count, twin) {
   const looked = new Set();
   let isBack = false;
@@ -355,7 +354,7 @@ try {
   const stack = await startStack();
   const taken = await photos(browser, RECEIPTS);
   const entered = [];
-  // One has the receipt of another that is accepted already.
+  // Has an accepted receipt's code.
   const TWIN = 50;
   for (let number = 0; number <= TYPED + RECEIPTS; number += 1) {
     entered.push(await enter(stack, number, taken[number % taken.length], number === TWIN ? 0 : number));
@@ -394,7 +393,6 @@ try {
   for (const key of ['z', 'r', 'c']) await asha.page.keyboard.press(key);
   await shoot(asha.page, 'review-zoomed');
   for (const key of ['z', 'r', 'r', 'r', 'c']) await asha.page.keyboard.press(key);
-  // An answer is taken back, and given again.
   const first = await asha.page.locator('.card:visible').getAttribute('data-id');
   await press(asha.page, '1');
   await asha.page.keyboard.press('u');

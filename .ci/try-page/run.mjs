@@ -33,7 +33,6 @@ function visit(name, options, act) {
 
 const error = (page, field) => page.textContent(`#${field}-error`);
 const keyOf = (request) => request.headers()['idempotency-key'];
-/** One of the page's own words. */
 const word = (page, language, name) => page.evaluate(async ([language, name]) => {
   const { LANGUAGES } = await import('/try/words.js');
   return LANGUAGES[language][name];
@@ -115,7 +114,7 @@ visit('what only the service can tell is said at its field too', { campaign: COD
   assert.match(await error(page, 'form'), /test key only/);
 });
 
-/** A photo as from a camera: large, and not a JPEG that the page encoded. */
+/** As from a camera: large, and not encoded by the page. */
 async function bigPhoto(page, code) {
   const png = await page.evaluate(async (code) => {
     const drawing = await (await fetch(`/try/receipt.png?code=${code}`)).blob();
@@ -461,7 +460,7 @@ test('without demo campaigns the page says so', async () => {
   }
 });
 
-// Layout and accessibility, light and dark, small and large, with every kind of content.
+// Layout and accessibility, with every kind of content.
 for (const colorScheme of ['light', 'dark']) {
   for (const [size, viewport] of [['small phone', { width: 320, height: 640 }], ['phone', { width: 390, height: 844 }], ['desktop', DESKTOP]]) {
     visit(`it can be read on a ${size}, ${colorScheme}`, { campaign: BOTH, viewport, colorScheme, language: 'sw' }, async (visit, page) => {

@@ -9,12 +9,11 @@ import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
 const PATIENCE_MS = 60_000;
-/** Demo entries are added before a stack serves. */
+/** Includes adding demo entries. */
 const ENTRIES_PATIENCE_MS = 300_000;
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
   '--disable-component-update', '--disable-sync'];
 
-/** Starts a local stack; `stop` ends it. */
 export async function startStack(program, ...options) {
   const folder = await mkdtemp(join(tmpdir(), 'try-page-'));
   const ready = join(folder, 'ready.json');
@@ -33,7 +32,6 @@ export async function startStack(program, ...options) {
     await ended;
     await rm(folder, { recursive: true });
   };
-  /** Waits until the stack prints this. */
   const untilPrinted = async (text, patience) => {
     const until = Date.now() + patience;
     while (!printed.includes(text)) {
@@ -45,7 +43,7 @@ export async function startStack(program, ...options) {
   return { baseUrl, storage: env.AWS_ENDPOINT_URL_S3, keys, readyFile: ready, untilPrinted, stop };
 }
 
-/** Starts Chromium, and loads axe for accessibility checks. */
+/** Starts Chromium, with axe for accessibility. */
 export async function startBrowser(tools) {
   const require = createRequire(`${resolve(tools)}/`);
   const { chromium } = require('playwright-core');
@@ -53,7 +51,7 @@ export async function startBrowser(tools) {
   return { browser, axe: require('axe-core').source };
 }
 
-/** Waits until the receipt under review was on the screen for so long that keys decide it, and returns what is known of it. */
+/** Waits until keys decide the receipt under review; returns its facts. */
 export function seen(page) {
   return page.evaluate(async () => {
     const UNSEEN_MS = 550;
@@ -68,17 +66,17 @@ export function seen(page) {
   });
 }
 
-/** Presses a key that decides once the receipt was seen, and returns what is known of the receipt. */
+/** Decides by key once the receipt was seen; returns its facts. */
 export async function decideBy(page, key) {
   for (;;) {
     const card = await seen(page);
     await page.keyboard.press(key);
-    // On a busy machine, the page saw the photo later than this did.
+    // A busy page saw the photo later.
     if (!(await page.textContent('#said')).includes('did not count')) return card;
   }
 }
 
-/** A page of a new visitor. All requests and responses are kept and checked at the end. */
+/** A new visitor's page, with requests and responses checked at the end. */
 export class Visit {
   static async begin({ browser, axe, stack, ...options }) {
     const { path, campaign, key = 'test', language = 'en', prepare, ...context } = options;
@@ -103,7 +101,7 @@ export class Visit {
     return visit;
   }
 
-  /** Ends the visit, and checks that there were no script errors, no foreign requests, and no API key in the browser. */
+  /** Checks for script errors, foreign requests, and API keys in the browser. */
   async end() {
     // The page makes blobs itself.
     const replies = this.got.filter((response) => !response.url().startsWith('blob:'));
@@ -120,7 +118,7 @@ export class Visit {
     assert.ok(!this.stack.keys.some((key) => seen.includes(key)) && !/svc_(test|live)_\w{8}/.test(seen), 'a key is in a browser');
   }
 
-  /** Requests to a path of the proxy, or to storage, by method. */
+  /** Requests to the proxy or storage. */
   calls(method, path) {
     return this.asked.filter((request) => {
       const { pathname } = new URL(request.url());
@@ -143,7 +141,7 @@ export class Visit {
     if (isPhoto) await this.page.locator('#preview').waitFor();
   }
 
-  /** Waits for a status, and returns its title and message. */
+  /** Waits for a status; returns title and message. */
   async status(status) {
     await this.page.locator(`#result[data-status=${status}]:visible`).waitFor();
     return {
@@ -152,7 +150,6 @@ export class Visit {
     };
   }
 
-  /** The campaign's texts by message key. */
   messages(campaign, language) {
     return this.page.evaluate(async ([path, language]) => {
       const headers = { 'X-Requested-With': 'try-page', 'Accept-Language': language };
@@ -160,7 +157,7 @@ export class Visit {
     }, [`/try/api/${campaign}/test/campaign`, language]);
   }
 
-  /** The rules of axe (WCAG 2.1 AA and best practices) that the page violates now. */
+  /** Violated rules of WCAG 2.1 AA and best practices. */
   async violations() {
     await this.page.evaluate(this.axe);
     return this.page.evaluate(async () => {
