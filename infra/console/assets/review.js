@@ -1,5 +1,5 @@
-// Reviewing by keyboard. The next submissions wait in the page, photos included, so that an answer shows the next one at once.
-// An answer is held here until it cannot be taken back any more; then the console writes it.
+// Reviewing by keyboard. The next submissions are in the page, photos included, and follow an answer at once.
+// An answer is held here while it can be taken back; then the console writes it.
 
 const AHEAD = 3;
 const BEAT_MS = 30_000;
@@ -7,7 +7,7 @@ const BEAT_MS = 30_000;
 const LEAVE_AFTER_MS = 5 * 60_000;
 // A receipt has to be seen before a key decides it.
 const UNSEEN_MS = 400;
-// Answers this close together may be keys that were meant for something else. They are taken back together.
+// Answers this close may be keys meant for something else, and are taken back together.
 const BURST_MS = 1_000;
 // A receipt’s code is printed below its middle.
 const CODE_AT = 0.7;
@@ -21,14 +21,13 @@ const CODE_MISSING = 'Type the receipt’s code, or tick that it cannot be read.
 const CODE_INVALID = 'A receipt’s code has 6 to 40 letters and digits. Read it from the receipt again.';
 const ENTRIES_INVALID = 'Type how many entries it gets.';
 
-// The first is shown.
 let cards = [];
-// Answers that are not written yet, the earliest first. Those that are sent cannot be taken back.
+// Unwritten answers, earliest first. Sent ones cannot be taken back.
 let answers = [];
-// The card that was shown last, and the time from which keys decide it.
+// The last shown card, and the time from which keys decide it.
 let shownCard;
 let countsFrom = Infinity;
-// The answer that the line of messages is about.
+// The answer in the line of messages.
 let saidAbout;
 let isFetching = false;
 let hasLeft = false;
@@ -36,7 +35,7 @@ let usedAt = performance.now();
 
 const encoded = (fields) => new URLSearchParams({ screen: review.dataset.screen, ...fields });
 
-/** Sends a form. A console that does not answer is a reply, too. */
+/** Sends a form. No answer counts as a reply. */
 const send = (path, fields, options) =>
   fetch(`${location.pathname}/${path}`, { method: 'POST', body: encoded(fields), ...options }).catch(() => ({ ok: false, text: async () => ENDED }));
 
@@ -71,9 +70,9 @@ function show() {
 
 const frame = () => new Promise(requestAnimationFrame);
 
-/** Ready once a card is on the screen. A photo that is loaded still has to be decoded, and a busy page paints late. */
+/** Resolves once a card is on the screen. Loaded photos have to be decoded, and a busy page paints late. */
 async function painted(card) {
-  // A photo that cannot be decoded is not waited for.
+  // Does not wait for a photo that cannot be decoded.
   await card?.querySelector('.photo img')?.decode().catch(() => {});
   await frame();
   await frame();
@@ -123,7 +122,7 @@ function answer(card, fields, said) {
   saidAbout = given;
 }
 
-/** The answers of one second that can be taken back. */
+/** Answers of one second, to be taken back together. */
 const burst = (last) => answers.filter((one) => !one.isSent && one.at > last.at - BURST_MS);
 
 async function write(given) {
@@ -137,7 +136,7 @@ async function write(given) {
   const told = reply.status === 204 ? 'written.' : await reply.text();
   if (reply.ok || reply.status === 409) card.remove();
   else {
-    // It is shown at once, so that the message is about the receipt below it.
+    // Shown at once, so that the message is about the receipt below.
     cards.unshift(card);
     show();
   }
@@ -164,7 +163,7 @@ async function skip(card) {
   fetchAhead();
 }
 
-/** Shows the form for accepting in place of the buttons, and the photo near the code. */
+/** Replaces the buttons by the form for accepting, and shows the photo near the code. */
 function openForm(card) {
   card.querySelector('.answers').hidden = true;
   const form = formOf(card);
@@ -183,7 +182,7 @@ function closeForm(card) {
   photoOf(card).classList.remove('near');
 }
 
-/** The first field that cannot be sent, and what is missing. */
+/** The first incomplete field, and the reason. */
 function missing({ code, entries }) {
   if (code && !code.disabled && code.validity.valueMissing) return [code, CODE_MISSING];
   if (code && !code.disabled && !code.validity.valid) return [code, CODE_INVALID];
@@ -201,7 +200,7 @@ review.addEventListener('submit', (event) => {
 review.addEventListener('input', ({ target }) => {
   const { code, without } = target.form.elements;
   if (target === without) code.disabled = without.checked;
-  // The rest of a code may be still to come, but no other character.
+  // The rest of a code may follow, but no other character.
   const isCode = !code || code.disabled || !/[^\s\p{Pd}\p{L}\p{N}]/u.test(code.value);
   target.form.querySelector('.missing').textContent = isCode ? '' : CODE_INVALID;
 });
@@ -243,7 +242,7 @@ const LOOKS = {
   z: (card) => {
     photoOf(card).classList.remove('near');
     photoOf(card).classList.toggle('zoomed');
-    // So that arrows move it.
+    // Arrows move it.
     photoOf(card).focus();
   },
   c: (card) => photoOf(card).classList.toggle('contrast'),
@@ -254,7 +253,7 @@ const LOOKS = {
 };
 const TOOLS = { u: undo, '?': () => byId('keys').showModal(), o: () => byId('reopening').showModal() };
 
-/** What a key decides about the card, if anything. */
+/** A key's decision about the card, if any. */
 function decision(card, key) {
   const reason = card.querySelector(`[data-reason][data-key="${CSS.escape(key)}"]`)?.dataset.reason;
   return reason ? () => answer(card, { verdict: 'reject', reason }, `rejected, ${reason}`) : DECISIONS[key];
@@ -266,12 +265,12 @@ function press(key, at) {
   const isUnseen = at < countsFrom;
   const tool = TOOLS[key] ?? (card && LOOKS[key]);
   const decide = card && decision(card, key);
-  // Someone who types text wants to decide nothing.
+  // Typing text decides nothing.
   if (isUnseen || !(tool || decide)) countsFrom = Math.max(countsFrom, at + UNSEEN_MS);
   if (tool) tool(card);
   else if (!decide) return false;
   else if (isUnseen) {
-    // The failure that put the receipt in front stays to be read.
+    // The failure that put the receipt in front stays readable.
     const { textContent, className } = byId('said');
     const failure = className === 'bad' ? textContent.replace(UNSEEN, '').trim() : '';
     say(`${failure} ${UNSEEN}`.trim(), failure && 'bad');
@@ -292,7 +291,7 @@ document.addEventListener('keydown', (event) => {
     return show();
   }
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.key.length > 1) return;
-  // Those who speak to their computer, or hear it read, turn single keys off.
+  // Users of speech input or screen readers turn single keys off.
   if (event.target.closest('input:not([type=checkbox]), textarea, select') || !byId('single-keys').checked) return;
   if (press(event.key, event.timeStamp)) event.preventDefault();
 });

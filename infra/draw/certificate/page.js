@@ -1,4 +1,4 @@
-// Shows what `verifyDraw` finds in the files of this page.
+// Shows the result of `verifyDraw`.
 
 /** English and Swahili. */
 const REASON_WORDS = {
@@ -27,7 +27,7 @@ const MONTHS = [
 
 const $ = (id) => document.getElementById(id);
 const page = JSON.parse($('draw').textContent);
-/** The result of the verification; null until then. */
+/** Null until verified. */
 let found = null;
 
 /** `name.class` with children; texts are never markup. */
@@ -45,7 +45,7 @@ function swahili(text) {
   return made;
 }
 
-/** A time of day, and the day in both languages, in the offset of the period. */
+/** Time of day, and the day in both languages, in the period's offset. */
 function localTime(time, header) {
   const [, sign, hours, minutes] = /([+-])(\d\d):(\d\d)$/.exec(header.period.to) ?? ['', '+', '0', '0'];
   const offset = (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000;
@@ -66,7 +66,7 @@ function answer(id, holds, text) {
   $(id).textContent = text;
 }
 
-/** Verifies, fills the list of checks in, and shows what was found. */
+/** Verifies, and shows checks and result. */
 async function compute(entries) {
   $('checks').replaceChildren();
   $('winners-section').hidden = true;
@@ -140,7 +140,7 @@ function inWords(place) {
   return STATE_WORDS[last] ?? [`called ${calls} of 3 times`, `amepigiwa simu mara ${calls} kati ya 3`];
 }
 
-/** The times of the calls to a place, each day named once. */
+/** Times of calls to a place, each day once. */
 function callsOf({ steps }) {
   const calls = steps.filter(({ is }) => is === 'no_answer' || is === 'reached').map(({ at }) => localTime(at, found.header));
   return calls.map(({ english, time }, at) => (english === calls[at - 1]?.english ? time : `${english}, ${time}`));
@@ -158,7 +158,7 @@ function winnerRow(place) {
   return element(skip ? 'tr.skipped' : 'tr.winner', ...who.map((text) => element('td', passed(text))), happened);
 }
 
-/** A table that scrolls by itself where it is too wide. */
+/** Scrolls if too wide. */
 function table(label, heads, rows) {
   const head = element('thead', element('tr', ...heads.map((text) => element('th', ...[text].flat()))));
   const made = element('div.table', element('table', head, element('tbody', ...rows)));
@@ -212,7 +212,7 @@ function showFacts() {
   $('facts').replaceChildren(...shown.flatMap(([name, value]) => [element('dt', name), element('dd', String(value))]));
 }
 
-/** After the verification, so that nothing is shown that a strict reader would refuse. */
+/** Runs after the verification, so that nothing is shown that a strict reader refuses. */
 async function showFound() {
   const { header, log } = found;
   const { english, kiswahili } = localTime(log?.drawn_at ?? new Date(found.givenAt).toISOString(), header);
@@ -238,7 +238,7 @@ function listen(id, act) {
 listen('copied-form', compareCommitment);
 listen('signature-form', compareSignature);
 listen('inclusion-form', lookUp);
-// On paper, nothing is folded.
+// Paper folds nothing.
 addEventListener('beforeprint', () => ($('proof').open = true));
 const embedded = $('entries').textContent;
 if (!globalThis.crypto?.subtle) {

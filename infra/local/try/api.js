@@ -1,9 +1,9 @@
-// Calls of the API, by way of the page's own server, which adds the key. What may pass is tried again here:
-// a lost connection, a server that fails, one that is busy.
+// Calls of the API through the page's own server, which adds the key. Retried here:
+// a lost connection, and a server that fails or is busy.
 
 /** An error of the API: the request is at fault, not the consumer. Branch on `code`. */
 export class ApiError extends Error {
-  /** `error` is missing where a network in front of the API refused the request: then the status has to do. */
+  /** `error` is missing if a network in front of the API refused the request. */
   constructor(status, error, retryAfter) {
     super(error?.message);
     this.status = status;
@@ -14,12 +14,12 @@ export class ApiError extends Error {
   }
 }
 
-/** There was no reply, however often it was tried. */
+/** There was no reply to any try. */
 export class NoConnection extends Error {}
 
-/** Waits before each further try, in milliseconds. */
+/** Waits before retries, in milliseconds. */
 const WAITS = [500, 1500, 4000];
-/** Nobody looks at a page for longer than this, in seconds; then they are told how long to wait. */
+/** Longest wait in silence, in seconds; people are told of longer ones. */
 const MAX_WAIT = 10;
 
 export const wait = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -31,7 +31,7 @@ export class Api {
     this.tell = tell;
   }
 
-  /** What the campaign needs, with its texts in a language. */
+  /** The campaign, with texts in a language. */
   campaign(language) {
     return this.#call('GET', '/campaign', language);
   }
@@ -41,12 +41,12 @@ export class Api {
     return this.#call('POST', '/receipts', language, { body, key });
   }
 
-  /** A fresh place for a photo that has not arrived. */
+  /** A new URL for a photo that has not arrived. */
   refreshUpload(id, language) {
     return this.#call('POST', `/receipts/${id}/upload-url`, language);
   }
 
-  /** Enters a consumer. The same key and body enter once, however often they are sent. */
+  /** Enters a consumer. The same key and body enter once. */
   submit(body, key, language) {
     return this.#call('POST', '/submissions', language, { body, key });
   }
@@ -55,7 +55,6 @@ export class Api {
     return this.#call('GET', `/submissions/${id}`, language);
   }
 
-  /** A phone's entries. */
   lookup(phone, language) {
     return this.#call('POST', '/submissions/lookup', language, { body: { phone } });
   }
@@ -76,7 +75,7 @@ export class Api {
   }
 
   async #once(method, path, language, body, key) {
-    // The first is what a page of another site cannot send.
+    // A page of another site cannot send the first.
     const headers = { 'X-Requested-With': 'try-page', 'Accept-Language': language };
     if (body) headers['Content-Type'] = 'application/json';
     if (key) headers['Idempotency-Key'] = key;

@@ -1,5 +1,5 @@
-// The consumer's form: what is typed becomes an attempt, an attempt becomes an entry, and the entry is followed
-// until nothing more happens by itself.
+// The consumer's form: typing makes an attempt, an attempt makes an entry, and the entry is followed
+// until it is settled.
 
 import { NoConnection } from './api.js';
 import { keep, kept } from './kept.js';
@@ -11,7 +11,7 @@ import { translate, word } from './words.js';
 
 const $ = (id) => document.getElementById(id);
 
-/** The fields that survive a reload. A photo does not: it is too large to keep. */
+/** Fields that survive a reload. A photo is too large to keep. */
 const KEPT_FIELDS = ['code', 'receipt-code', 'receipt-time', 'phone', 'qr'];
 /** Fields that depend on how the receipt is given. */
 const RECEIPT_FIELDS = ['photo', 'receipt-code', 'receipt-time'];
@@ -22,18 +22,18 @@ export class Entry {
   #language = document.documentElement.lang;
   #photo = null;
   #submission = null;
-  /** One try of the consumer. It keeps its keys until something in the form changes, so a retry is a retry. */
+  /** One try of the consumer. It keeps its keys until the form changes. */
   #attempt = null;
-  /** The receipt that was announced last. A corrected phone must not make a consumer pay for a second upload. */
+  /** The last announced receipt: a corrected phone must not cost a second upload. */
   #announced = null;
   #problems = [];
   #timer = 0;
   #busy = false;
-  /** Ends the wait for a network; null while there is none. */
+  /** Ends the wait for a network, if any. */
   #endWait = null;
   /** True after a reload that interrupted the sending. */
   #interrupted = false;
-  /** Cancels the upload under way. */
+  /** Cancels the upload. */
   #cancelling = new AbortController();
   /** Aborted once another campaign has the form: later replies are ignored. */
   #signal;
@@ -42,11 +42,11 @@ export class Entry {
     Object.assign(this, { api, isTest, tell });
   }
 
-  /** Shows the campaign's form in a language; `loaded` is the campaign, where the page came with it. */
+  /** Shows the campaign's form in a language; `loaded` is the campaign, if the page has it. */
   async show(language, loaded) {
     this.#language = language;
     hideUnreachable();
-    // The page's own words do not wait for the service.
+    // The page's own words need no service.
     if (this.#campaign) this.#render();
     const isStale = () => this.#signal.aborted || language !== this.#language;
     try {
@@ -55,7 +55,7 @@ export class Entry {
       this.#campaign = campaign;
       this.#render();
       if (this.#problems.length) this.#say(this.#problems, { focus: false });
-      // The entry's message is the service's, so it is asked for in the new language too.
+      // The service has the entry's message in the new language.
       const id = this.#submission?.id ?? kept(this.api).id;
       const submission = id && (await this.#recall(id));
       if (submission && !isStale() && (this.#submission?.id ?? id) === id) this.#showResult(submission);
@@ -69,12 +69,12 @@ export class Entry {
     }
   }
 
-  /** Whether the campaign takes entries now; undefined until that is known. */
+  /** True if the campaign takes entries now; undefined until known. */
   get isOpen() {
     return this.#campaign && this.#campaign.status === 'live';
   }
 
-  /** An entry by its id; null when the service has no such entry any more. */
+  /** An entry by its id; null if it is gone. */
   async #recall(id) {
     try {
       return await this.api.submission(id, this.#language);
@@ -85,7 +85,7 @@ export class Entry {
     }
   }
 
-  /** Listens to the form. Another campaign has an entry of its own, and `signal` ends this one. */
+  /** Listens to the form until `signal`, when another campaign takes it. */
   listen(signal) {
     this.#signal = signal;
     const on = (id, event, act) => $(id).addEventListener(event, act, { signal });
@@ -113,7 +113,7 @@ export class Entry {
     this.#restore();
   }
 
-  /** Fills a field in, as if it had been typed. */
+  /** Fills in a field as if typed. */
   fill(id, value) {
     if (!$('result').hidden) this.#startOver({ focus: false });
     $(id).value = value;
@@ -124,7 +124,7 @@ export class Entry {
     return document.querySelector('input[name=kind]:checked').value;
   }
 
-  /** Takes a photo, in the size in which it will be sent. */
+  /** Takes a photo in the size to send. */
   async choosePhoto(file) {
     if (!$('result').hidden) this.#startOver({ focus: false });
     this.#changed($('photo'));
@@ -154,7 +154,7 @@ export class Entry {
       const receiptId = await this.#announce(this.#attempt);
       const submission = await this.#submit({ ...this.#attempt.body, ...(receiptId && { receipt_id: receiptId }) });
       this.#attempt = null;
-      // What was refused at once took no receipt: the next try can send the same one.
+      // A refusal at once took no receipt: the next try can send the same one.
       if (submission.state !== 'rejected') this.#announced = null;
       this.#showResult(submission, { focus: true });
     } catch (error) {
@@ -167,7 +167,7 @@ export class Entry {
     }
   }
 
-  /** Sends the attempt, as it is, once there is a network. */
+  /** Sends the attempt once there is a network. */
   #waitForNetwork() {
     if (this.#signal.aborted) return;
     const endWait = whenBack(() => this.#send());
@@ -177,7 +177,7 @@ export class Entry {
     };
   }
 
-  /** Everything that is missing, or that the service would not even look at, in the form's order. */
+  /** Missing and malformed fields, in the form's order. */
   #mistakes() {
     const { capabilities, receipt } = this.#campaign;
     const mistakes = [];
@@ -188,13 +188,13 @@ export class Entry {
       need(value('receipt-code').length >= 6, 'receipt-code', 'receipt_code_wrong');
       need(TIME.test(clockTime(value('receipt-time'))), 'receipt-time', 'receipt_time_wrong');
     }
-    // Only the service knows which numbers there are.
+    // The service alone knows which numbers exist.
     need(value('phone').length >= 9, 'phone', 'phone_invalid');
     need($('consent').checked, 'consent', 'consent_required');
     return mistakes;
   }
 
-  /** What the form holds, and the key under which it is sent however often that takes. */
+  /** The form's values, and the key for all tries. */
   #newAttempt() {
     const code = this.#campaign.capabilities.code_required && value('code');
     return {
@@ -204,7 +204,7 @@ export class Entry {
     };
   }
 
-  /** The receipt to announce, or null where there is none. */
+  /** The receipt to announce, or null. */
   #newReceipt() {
     if (!this.#campaign.receipt) return null;
     if (this.kind === 'typed') {
@@ -217,7 +217,7 @@ export class Entry {
     return { type: 'photo', content_type: type, size_bytes: size, ...(qr && { qr_payload: qr }) };
   }
 
-  /** Announces the attempt's receipt, and puts its photo where the answer says. */
+  /** Announces the attempt's receipt, and uploads its photo. */
   async #announce(attempt) {
     if (!attempt.receipt) return null;
     const what = JSON.stringify(attempt.receipt);
@@ -226,7 +226,7 @@ export class Entry {
       this.#keep();
     }
     const receipt = await this.api.createReceipt(attempt.receipt, this.#announced.key, this.#language);
-    // There is no target where the photo has arrived already.
+    // A photo that has arrived has no target.
     if (receipt.upload) await this.#upload(receipt);
     return receipt.id;
   }
@@ -252,7 +252,7 @@ export class Entry {
       return await this.api.submit(body, key, this.#language);
     } catch (error) {
       if (error.code !== 'receipt_not_uploaded') throw error;
-      // The photo did not arrive after all. Once it has, the same request with the same key can succeed.
+      // The photo did not arrive. Once it has, the same request and key can succeed.
       await this.#upload(await this.api.refreshUpload(body.receipt_id, this.#language));
       return this.api.submit(body, key, this.#language);
     }
@@ -273,7 +273,7 @@ export class Entry {
     this.#follow(submission);
   }
 
-  /** Goes back to the form, which still holds what was sent, to the field that the service's message is about. */
+  /** Goes back to the form, to the field of the service's message. */
   #correct() {
     const { message_key: messageKey } = this.#submission;
     const isTyped = this.kind === 'typed';
@@ -284,7 +284,7 @@ export class Entry {
     if (wrong === 'form') $('send').focus();
   }
 
-  /** Asks again when the service says so, until the entry is settled. */
+  /** Polls as the service says, until the entry is settled. */
   #follow({ id, terminal, poll_after_seconds: seconds }) {
     clearTimeout(this.#timer);
     if (terminal) return;
@@ -292,12 +292,12 @@ export class Entry {
       try {
         const submission = await this.api.submission(id, this.#language);
         if (this.#submission?.id !== id) return;
-        // What is written again is read aloud again, so only news is written.
+        // Rewritten text is read aloud again, so only news is written.
         const isNews = ['display_status', 'message'].some((field) => submission[field] !== this.#submission[field]);
         if (isNews) this.#showResult(submission);
         else this.#follow(submission);
       } catch {
-        // Whatever it was, the entry is safe; look again later.
+        // The entry is safe; look again later.
         if (this.#submission?.id === id) this.#follow({ id, terminal, poll_after_seconds: seconds });
       }
     }, seconds * 1000);
@@ -320,11 +320,11 @@ export class Entry {
     for (const problem of problems) setError(problem.field, `${problem.field}-error`, this.#text(problem));
     const [{ field }] = problems;
     if (focus && field !== 'form') $(field).focus();
-    // What was sent already is sent again as it was.
+    // An attempt is resent unchanged.
     $('send').textContent = this.#word(this.#attempt ? 'retry' : 'send');
   }
 
-  /** The campaign's words for a problem, or the page's own. */
+  /** The campaign's words, or the page's own. */
   #text({ name, values }) {
     return this.#campaign?.messages[name] ?? this.#word(name, values);
   }
@@ -334,7 +334,7 @@ export class Entry {
     this.#problems = this.#problems.filter((problem) => !isOver(problem));
   }
 
-  /** What was changed is a new attempt, with new keys. */
+  /** A change makes a new attempt with new keys. */
   #changed(field) {
     if (this.#busy) return;
     this.#attempt = null;
@@ -346,7 +346,7 @@ export class Entry {
     this.#keep();
   }
 
-  // What survives a reload.
+  // Values that survive a reload.
 
   #keep() {
     if (this.#signal.aborted) return;
@@ -372,7 +372,6 @@ export class Entry {
     this.#interrupted = Boolean(attempt && isSending);
   }
 
-  /** Shows the form as it was left. */
   #showForm() {
     clearTimeout(this.#timer);
     this.#submission = null;
@@ -382,14 +381,13 @@ export class Entry {
     if (this.#campaign) this.#render();
   }
 
-  /** Empties the form for another entry. */
   #startOver({ focus = true } = {}) {
     this.#empty();
     this.#showForm();
     if (focus) $(this.#campaign.capabilities.code_required ? 'code' : 'phone').focus();
   }
 
-  /** Takes the form from another campaign. */
+  /** Takes over the form from another campaign. */
   #reset() {
     clearTimeout(this.#timer);
     this.#empty();
@@ -406,7 +404,7 @@ export class Entry {
       setError(id, `${id}-error`, null);
     }
     this.#clearProblems();
-    // The next one may be somebody else's.
+    // The next entry may be somebody else's.
     $('consent').checked = false;
     $('found').replaceChildren();
   }
@@ -423,7 +421,7 @@ export class Entry {
     }
   }
 
-  // What the campaign needs.
+  // The campaign's needs.
 
   #render() {
     const { name, brand, status, capabilities, limits, messages, receipt } = this.#campaign;
@@ -479,14 +477,14 @@ export class Entry {
   }
 }
 
-/** The code that makes photos smaller and uploads them, loaded where a campaign takes receipts. */
+/** Code for photos, loaded if the campaign takes receipts. */
 const photos = () => import('./photo.js').catch(() => {
   throw new NoConnection();
 });
 
 const value = (id) => $(id).value.trim();
 
-/** A time as it stands on a receipt, from what people type: 1015, 10.15 and 10h15 are 10:15. */
+/** Typed times as on receipts: 1015, 10.15 and 10h15 are 10:15. */
 function clockTime(typed) {
   const text = typed.trim();
   const digits = text.match(/^(\d{1,2})(\d{2})(\d{2})?$/) ?? text.match(/^(\d{1,2})\D(\d{2})(?:\D(\d{2}))?$/);

@@ -1,13 +1,13 @@
-// Survives a reload, until the tab is closed: what was typed and not sent yet, with its Idempotency-Key; later the id of
+// Values that survive a reload until the tab is closed: unsent typing with its Idempotency-Key; later the id of
 // the entry alone, without phone and code.
 
-/** Keeps a value for the campaign and key of an API; null forgets it. */
+/** Keeps a value for an API's campaign and key; null forgets it. */
 export function keep(api, value) {
   try {
     if (value) sessionStorage.setItem(api.base, JSON.stringify(value));
     else sessionStorage.removeItem(api.base);
   } catch {
-    // A browser that keeps nothing forgets it at a reload.
+    // Some browsers keep nothing.
   }
 }
 

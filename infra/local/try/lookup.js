@@ -1,4 +1,4 @@
-// The entries of a phone.
+// A phone's entries.
 
 import { Problem } from './problems.js';
 import { element, shownStatus } from './result.js';
@@ -6,15 +6,15 @@ import { shownDay, word } from './words.js';
 
 const $ = (id) => document.getElementById(id);
 
-/** How many prizes are asked for: the latest. */
+/** Latest entries whose prizes are asked for. */
 const MAX_PRIZES = 5;
 
-/** Lists the entries of a phone, unless `signal` is aborted first. */
+/** Lists a phone's entries, unless `signal` is aborted first. */
 export async function lookUp(phone, api, campaign, language, signal) {
   $('found').replaceChildren();
   if (phone.length < 9) throw new Problem('phone', 'phone_invalid');
   const { submissions, total_entries: total } = await api.lookup(phone, language);
-  // The list has the message of a win; the prize is in the entry itself.
+  // The list has a win's message, the entry its prize.
   const wins = submissions.filter(({ message }) => message === campaign.messages.instant_win);
   const won = await Promise.allSettled(wins.slice(0, MAX_PRIZES).map(({ id }) => api.submission(id, language)));
   const prizes = new Map(won.filter(({ value }) => value).map(({ value }) => [value.id, value.instant_win]));

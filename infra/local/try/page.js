@@ -1,4 +1,4 @@
-// What stands around the consumer's form: which campaign, which key, which language, samples to click, and the list
+// The page around the consumer's form: campaign, key, language, samples to click, and the list
 // of calls. A brand's page has none of this; it would begin with `new Entry(…)` alone.
 
 import { Api } from './api.js';
@@ -7,12 +7,11 @@ import { element } from './result.js';
 import { translate, word } from './words.js';
 
 const $ = (id) => document.getElementById(id);
-/** Calls that the list keeps. */
 const MAX_CALLS = 30;
 
 /**
- * Came with the page, so that nothing more has to be fetched before the form is there: the campaigns to try, the one to
- * begin with, and the language. The address names them, so that a reload, or a link, shows the same. Never a code, never
+ * Came with the page, so that the form needs no other call: the campaigns to try, the first
+ * one, and the language. The address names them, so that a reload or link shows the same. Never a code or
  * a phone.
  */
 const { campaigns, receipt_time: receiptTime, language: asked, first } = JSON.parse($('loaded').textContent);
@@ -35,7 +34,7 @@ async function start() {
   await choose(first.campaign);
 }
 
-/** Begins anew with the chosen campaign and key; `loaded` is the campaign, where it is here already. */
+/** Begins anew with the chosen campaign and key; `loaded` is the campaign, if the page has it. */
 async function choose(loaded) {
   listening.abort();
   listening = new AbortController();
@@ -118,18 +117,18 @@ function fillSamples(place, samples, use) {
   }));
 }
 
-/** Makes a sample that was not sent before. */
+/** Makes an unsent sample. */
 function newNumber() {
   return String(crypto.getRandomValues(new Uint32Array(1))[0] % 1_000_000).padStart(6, '0');
 }
 
-/** A phone that has not reached the limits of its day. */
+/** A phone below its daily limit. */
 function newPhone() {
   const digits = newNumber();
   return `0712 ${digits.slice(0, 3)} ${digits.slice(3)}`;
 }
 
-/** Types a receipt in, or makes a photo of it where photos are what the form asks for. */
+/** Types in a receipt, or makes its photo if the form asks for one. */
 async function useReceipt(code) {
   entry.fill('phone', newPhone());
   if (entry.kind === 'typed') {
@@ -144,7 +143,7 @@ async function useReceipt(code) {
 
 // Calls.
 
-/** Adds a call to the list: the request and its reply. The key is added behind this page, so it is in neither. */
+/** Lists a call. The key is added behind this page, so it is in neither request nor reply. */
 function tell({ method, path, key, body, at, status, replayed, reply, note }) {
   const outcome = element('strong', status ?? '—');
   outcome.dataset.ok = String(status < 300);

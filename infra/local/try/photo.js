@@ -1,15 +1,15 @@
-// A photo on its way: made smaller in the browser, then put to storage.
+// Photos: downsized in the browser, then uploaded.
 
 import { NoConnection, wait } from './api.js';
 import { Problem } from './problems.js';
 
-/** The longest side of what is sent, in pixels: enough to read a QR code, a tenth of what a camera makes. */
+/** Longest side in pixels: enough to read a QR code, a tenth of a camera's. */
 const MAX_SIDE = 2000;
-/** How hard JPEG tries to keep the picture; less only where the photo would be too large otherwise. */
+/** JPEG qualities; the next one if the photo is too large. */
 const QUALITIES = [0.85, 0.7, 0.5];
 const TRIES = 3;
 
-/** Makes a JPEG of a file of pixels, or of a drawing. Refuses, as a problem, what is no picture that this browser can open. */
+/** Makes a JPEG of a picture or drawing. Throws a problem if this browser cannot open it. */
 export async function downsize(file, maxBytes) {
   const url = URL.createObjectURL(file);
   try {
@@ -24,7 +24,7 @@ export async function downsize(file, maxBytes) {
     canvas.width = Math.max(1, Math.round(image.naturalWidth * scale));
     canvas.height = Math.max(1, Math.round(image.naturalHeight * scale));
     const context = canvas.getContext('2d');
-    // JPEG knows no transparency: what is nothing becomes paper, not black.
+    // JPEG has no transparency: nothing becomes paper, not black.
     context.fillStyle = '#fff';
     context.fillRect(0, 0, canvas.width, canvas.height);
     context.imageSmoothingQuality = 'high';
@@ -41,8 +41,8 @@ export async function downsize(file, maxBytes) {
 }
 
 /**
- * Puts a photo where its receipt says, trying again when the connection is lost. `refresh` gives the receipt with
- * a fresh target, or with none when the photo is there already. `signal` cancels it.
+ * Uploads a photo to its receipt's target, with retries. `refresh` gives the receipt with
+ * a fresh target, or with none if the photo is there. `signal` cancels.
  */
 export async function upload(receipt, blob, { refresh, progress, tell, signal }) {
   let target = receipt.upload;
@@ -51,24 +51,24 @@ export async function upload(receipt, blob, { refresh, progress, tell, signal })
     const status = await put(target, blob, progress, signal);
     tell({ method: target.method, path: new URL(target.url).pathname, at, status, note: `${blob.type}, ${blob.size} bytes` });
     if (signal.aborted) throw new Problem('form', 'cancelled');
-    // 412: there is a photo already, which can only be the one of an earlier try.
+    // 412: an earlier try stored the photo.
     if (status === 200 || status === 412) return;
     if (tried === TRIES) throw status ? new Problem('form', 'failed') : new NoConnection();
     await wait(500 * tried);
-    // 403 is a target that is too old; and whether a lost reply was a success, only the service can say.
+    // 403: the target is too old. After a lost reply, only the service knows.
     target = (await refresh()).upload;
     if (signal.aborted) throw new Problem('form', 'cancelled');
   }
 }
 
-/** The status of storage's reply; undefined when there was none. `fetch` would not tell how far it is. */
+/** The status of storage's reply; undefined without one. `fetch` reports no progress. */
 function put(target, blob, progress, signal) {
   return new Promise((resolve) => {
     const request = new XMLHttpRequest();
     signal.addEventListener('abort', () => request.abort());
     request.open(target.method, target.url);
     for (const [name, value] of Object.entries(target.headers)) {
-      // Browsers set this one by themselves, from the blob's size, and let nobody else do it.
+      // Browsers set this one themselves.
       if (name.toLowerCase() !== 'content-length') request.setRequestHeader(name, value);
     }
     request.upload.onprogress = (event) => progress(event.loaded / event.total);

@@ -1,10 +1,10 @@
-// Mistakes and failures, in words for a consumer: which field, which text.
+// Mistakes and failures for a consumer: field and text.
 
 import { ApiError, NoConnection } from './api.js';
 
 const $ = (id) => document.getElementById(id);
 
-/** Something a consumer can put right. `name` is a message key of the campaign, or one of the page's own words. */
+/** A mistake that a consumer can correct. `name` is a message key of the campaign, or one of the page's own words. */
 export class Problem extends Error {
   constructor(field, name, values) {
     super(name);
@@ -12,7 +12,7 @@ export class Problem extends Error {
   }
 }
 
-/** Field and text of the API's errors that a consumer can do something about. */
+/** Field and text of API errors that a consumer can correct. */
 const PROBLEMS = {
   phone_invalid: ['phone', 'phone_invalid'],
   consent_required: ['consent', 'consent_required'],
@@ -21,14 +21,14 @@ const PROBLEMS = {
   file_wrong_type: ['photo', 'file_wrong_type'],
   sentinel_with_live_key: ['form', 'wrong_key'],
 };
-/** The same, by field, of `validation_failed`; `code` and `time` belong to a receipt where one was announced. */
+/** The same of `validation_failed` by field; `code` and `time` are the announced receipt's. */
 const FIELDS = { phone: ['phone', 'phone_invalid'], code: ['code', 'code_required'] };
 const RECEIPT_FIELDS = {
   code: ['receipt-code', 'receipt_code_wrong'],
   time: ['receipt-time', 'receipt_time_wrong'],
 };
 
-/** The problem behind an error; `offline` is the text for a lost connection. Errors of the page itself are thrown on. */
+/** The problem behind an error; `offline` is the text for a lost connection. Rethrows the page's own errors. */
 export function problemOf(error, { hasTypedReceipt = false, offline = 'offline' } = {}) {
   if (error instanceof Problem) return error;
   if (error instanceof NoConnection) return new Problem('form', offline);
@@ -45,7 +45,7 @@ export function problemOf(error, { hasTypedReceipt = false, offline = 'offline' 
   return new Problem('form', 'refused', { code: error.code, request: error.requestId });
 }
 
-/** Says what is wrong with a field, beside it, or takes that back. */
+/** Shows or removes a problem beside its field. */
 export function setError(field, place, text) {
   $(place).hidden = !text;
   $(place).textContent = text ?? '';

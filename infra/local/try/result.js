@@ -1,15 +1,15 @@
-// What came of an entry, as the consumer sees it.
+// The result of an entry, as the consumer sees it.
 
 import { shownDay, word } from './words.js';
 
 const $ = (id) => document.getElementById(id);
 
-/** A status that a later version of the service may have is shown like `other_status`. */
+/** Later statuses are shown like `other_status`. */
 const MARKS = { entered: '✓', checking: '…', receipt_in_review: '…', not_accepted: '×', needs_attention: '!' };
 
 /**
- * What a consumer can correct, by `message_key`: the rest of the form is right, and is kept for the next try. `form`
- * stands for nothing but waiting. Every other key is final for this entry.
+ * Field to correct by `message_key`; the form keeps the rest for the next try. `form`
+ * means waiting alone. Every other key is final for this entry.
  */
 const CORRECTIONS = {
   invalid: 'code',
@@ -27,12 +27,12 @@ const CORRECTIONS = {
   service_unavailable: 'form',
 };
 
-/** What to correct: `code`, `receipt`, `time` or `form`; undefined when there is nothing. */
+/** Part to correct: `code`, `receipt`, `time` or `form`, if any. */
 export const toCorrect = ({ state, message_key: key }) => (state === 'rejected' ? CORRECTIONS[key] : undefined);
 
 export const shownStatus = (status) => (status in MARKS ? status : 'other_status');
 
-/** Shows an entry. The message is the service's, in the language asked for; it is there for unknown keys as well. */
+/** Shows an entry with the service's message, which unknown keys have too. */
 export function renderResult(submission, campaign, language) {
   const prize = submission.instant_win;
   const status = shownStatus(submission.display_status);
@@ -49,7 +49,7 @@ export function renderResult(submission, campaign, language) {
   renderFacts(submission, campaign, language);
 }
 
-/** Says how long it can take: nobody looks at a page for two days. */
+/** Tells how long it can take, up to two days. */
 function waitOf({ display_status: status, message_key: key }) {
   if (status === 'receipt_in_review') return 'wait_review';
   return key === 'receipt_received' ? 'wait_receipt' : 'wait_code';

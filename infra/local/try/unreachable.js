@@ -1,10 +1,10 @@
-// For when the service cannot be asked: what was said already stays, and it is tried again once there is a network.
+// The service cannot be reached: messages stay, and it is tried again once there is a network.
 
 const $ = (id) => document.getElementById(id);
-/** Between tries while the browser believes that there is a network. */
+/** Pause between tries while the browser reports a network. */
 const RETRY_MS = 30_000;
 
-/** Calls `act` once, when the network is back. Returns a function that ends the wait. */
+/** Calls `act` once the network is back. Returns a function that ends the wait. */
 export function whenBack(act) {
   const ended = new AbortController();
   const back = () => {
@@ -19,7 +19,7 @@ export function whenBack(act) {
 
 let endWait = () => {};
 
-/** Says so, and calls `retry` when the consumer asks for it, or when the network is back. */
+/** Shows a message, and calls `retry` on request or once the network is back. */
 export function showUnreachable(text, retry) {
   const again = () => {
     hideUnreachable();

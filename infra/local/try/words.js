@@ -1,4 +1,4 @@
-// The page's own words. What the service says of an entry comes from the service, in the language asked for.
+// The page's own words; the service has an entry's.
 
 const en = {
   title: 'Try a campaign',
@@ -170,7 +170,6 @@ const sw = {
   refused: 'Haikuwezekana ({code}). Ikitokea tena, tuambie namba hii: {request}.',
 };
 
-/** The page's languages, by tag. */
 export const LANGUAGES = { en, sw };
 
 /** A text in a language, with `{name}` filled in. */
@@ -178,14 +177,14 @@ export function word(language, name, values = {}) {
   return LANGUAGES[language][name].replace(/\{(\w+)\}/g, (_, key) => values[key]);
 }
 
-/** A day such as `2026-11-23`, as people write it: 23 Nov, with the year unless it is this one. */
+/** Shows `2026-11-23` as 23 Nov, with the year unless it is this one. */
 export function shownDay(language, day) {
   const year = day.startsWith(`${new Date().getFullYear()}-`) ? undefined : 'numeric';
   const parts = { day: 'numeric', month: 'short', year, timeZone: 'UTC' };
   return new Date(day).toLocaleDateString(language === 'sw' ? 'sw-TZ' : 'en-GB', parts);
 }
 
-/** Writes every text that the document names into it. */
+/** Fills in every text that the document names. */
 export function translate(language) {
   document.documentElement.lang = language;
   document.title = word(language, 'title');
