@@ -18,9 +18,9 @@ pub(crate) struct Cost {
     /// Leases on the rate limit are apart.
     pub(crate) calls: f64,
     pub(crate) limit: f64,
-    /// Capacity units of all calls,
+    /// Capacity units of all calls.
     pub(crate) capacity: f64,
-    /// and write units among them.
+    /// Write units among them.
     pub(crate) write_units: f64,
 }
 

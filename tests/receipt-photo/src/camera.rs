@@ -16,10 +16,10 @@ type Light = ImageBuffer<Luma<f32>, Vec<f32>>;
 /// Sample points per side of a pixel.
 const POINTS: u16 = 2;
 
-/// Brightness of the table,
+/// Brightness of the table.
 const TABLE: f32 = 90.0;
 
-/// and of fresh paper and ink.
+/// Brightness of fresh paper and ink.
 const PAPER: f32 = 225.0;
 const INK: f32 = 35.0;
 

@@ -179,7 +179,7 @@ async fn without_a_consumers_address_the_calling_server_is_counted() {
     let campaign = TestCampaign::on(&service, plain()).await;
     let bare = campaign.check("x");
     assert_eq!(bare.count_successes(LIMIT - 2).await, LIMIT - 2);
-    // Without a valid consumer's address, the server is counted,
+    // Without a valid consumer's address, the server is counted.
     assert_eq!(from(&campaign, "41.59.13").count_successes(1).await, 1);
     assert_eq!(
         from(&campaign, "unknown, 41.59.13.7")
@@ -202,7 +202,7 @@ async fn without_a_consumers_address_the_calling_server_is_counted() {
         );
     }
     assert_eq!(bare.send().await.status, 429);
-    // apart from consumers in its range.
+    // It is counted apart from consumers in its range.
     assert_eq!(from(&campaign, "127.0.0.1").send().await.status, 200);
 }
 
