@@ -48,7 +48,6 @@ fn answer_if_asked(variable: &str, answer: fn(Luma, Job) -> io::Result<()>) {
     process::exit(i32::from(answered.is_err()));
 }
 
-/// Limits the process, then reads standard input.
 fn photo(job: Job) -> io::Result<Vec<u8>> {
     limit(job)?;
     let mut photo = Vec::new();

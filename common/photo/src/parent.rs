@@ -28,7 +28,6 @@ pub const PHOTO_READER: &str = "PHOTO_READER";
 pub struct Limits {
     /// Time limit of a child. Texts found before it count.
     pub deadline: Duration,
-    /// Time limit of a reader for one view.
     pub reader_timeout: Duration,
     pub memory_bytes: u64,
     /// Further photos wait.

@@ -25,7 +25,6 @@ pub enum Reader {
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Attempt {
-    /// Possibly none.
     Read(Vec<String>),
     /// Panicked or timed out; must not run again.
     TimedOut,

@@ -21,7 +21,6 @@ use crate::store::batch::{BatchGet, BatchItems};
 use crate::store::campaigns::Campaigns;
 use crate::store::rate_limits::{Lease, RateLimits};
 
-/// Default of keys without their own rate limit.
 pub const DEFAULT_PER_MINUTE: u32 = 600;
 
 const KEY_BODY_CHARS: std::ops::RangeInclusive<usize> = 8..=128;
@@ -49,7 +48,6 @@ pub struct Authenticator {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Credentials<'a> {
-    /// `Bearer` and a key, if sent.
     pub authorization: Option<&'a str>,
     /// Must name the key's campaign, if sent.
     pub campaign: Option<&'a str>,
@@ -58,7 +56,6 @@ pub struct Credentials<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Caller {
     pub key: Option<Arc<ApiKeyRecord>>,
-    /// `None` until the request is counted.
     pub rate_limit: Option<RateLimitStatus>,
     /// True if the consumer's address was sent and cannot be read.
     pub has_malformed_ip: bool,

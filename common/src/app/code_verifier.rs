@@ -47,16 +47,13 @@ impl Staleness {
 pub struct CodeQuery<'a> {
     pub scope: &'a Scope,
     pub policy: CodePolicy,
-    /// The code in the campaign's form.
     pub code: &'a Code,
     pub consumer: Option<&'a Consumer>,
 }
 
 #[derive(Clone, Debug)]
 pub struct VerifiedCode {
-    /// Judged by the book alone.
     pub resolved: ResolvedCode,
-    /// Judged by book and record.
     pub status: CodeStatus,
 }
 

@@ -25,7 +25,6 @@ pub struct Job<'a> {
     pub function: &'static str,
     pub started: Timestamp,
     pub scope: Option<&'a Scope>,
-    /// Public id of a submission or receipt.
     pub subject: Option<&'a str>,
 }
 

@@ -54,7 +54,6 @@ pub enum AskedFrom {
 #[derive(Debug)]
 pub struct Answered {
     pub outcome: PartnerOutcome,
-    /// Passed to [`PartnerGateway::release`].
     pub lease: Option<PartnerLease>,
 }
 

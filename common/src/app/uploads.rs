@@ -22,7 +22,6 @@ impl Uploads {
         })
     }
 
-    /// Records a photo whose event has not come.
     pub async fn reconcile(
         &self,
         mut receipt: Receipt,

@@ -28,7 +28,6 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(3);
 const READING: &str = "reading the deployment's secret";
 const READING_PHONE: &str = "reading a phone";
 
-/// Secrets Manager did not answer, or refused.
 #[derive(Debug, thiserror::Error)]
 #[error("Secrets Manager does not give it")]
 struct NotFetched(#[source] Box<dyn StdError + Send + Sync>);

@@ -180,7 +180,6 @@ impl Photos {
             .await
     }
 
-    /// Valid for [`LINK_LIFETIME`].
     pub async fn link(&self, scope: &Scope, id: ReceiptId) -> Result<String, StoreError> {
         const ACTION: &str = "signing a link to a photo";
         let lifetime =
@@ -208,7 +207,6 @@ impl Photos {
 
 enum Object {
     Here(Box<GetObjectOutput>),
-    /// There are no first bytes to read.
     Empty,
 }
 

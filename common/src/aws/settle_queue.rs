@@ -85,7 +85,6 @@ impl SettleQueues {
         self.try_send(dependency, message, Duration::ZERO).await;
     }
 
-    /// Returns how many the queue accepted.
     pub async fn wake_all(
         &self,
         dependency: Dependency,

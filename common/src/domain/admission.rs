@@ -68,7 +68,6 @@ impl CodeStatus {
         }
     }
 
-    /// The same for a submission and a pre-check.
     pub fn rejection(&self) -> Option<MessageKey> {
         match self {
             Self::NotNeeded | Self::Free | Self::OwnedBySamePhone(_) => None,

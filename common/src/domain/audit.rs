@@ -64,7 +64,6 @@ pub struct AuditHead {
 }
 
 impl AuditRow {
-    /// Starts the log if there is no row.
     pub fn after(head: Option<&AuditHead>, entry: AuditEntry, now: Timestamp) -> Self {
         let sequence = head.map_or(0, |head| head.last_sequence).saturating_add(1);
         Self::numbered(sequence, head, entry, now)

@@ -76,7 +76,6 @@ impl CodeCipher {
         Some(text)
     }
 
-    /// `None` if it cannot be a minted code.
     pub fn decipher(&self, normal: &str) -> Option<u64> {
         let symbols = normal.as_bytes();
         if symbols.len() != usize::from(self.left + self.right) {

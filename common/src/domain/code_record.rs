@@ -8,7 +8,6 @@ use super::scope::Scope;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodeKey {
-    /// The serial number.
     Minted(u64),
     Imported {
         /// [`CodeBook::digest`](super::codebook::CodeBook::digest).
@@ -16,7 +15,6 @@ pub enum CodeKey {
         /// Not part of the record's key.
         batch: String,
     },
-    /// The code's digest.
     Partner(String),
     /// Digest of sentinel and entrant: sentinels work for every phone at once.
     Sentinel(String),

@@ -37,7 +37,6 @@ pub enum LengthSource {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Batch {
-    /// Unique in its scope.
     pub name: String,
     pub origin: Origin,
     pub prize: Option<String>,

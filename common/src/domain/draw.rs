@@ -117,7 +117,6 @@ pub struct DrawOutcome {
 }
 
 impl Draw {
-    /// True if published before the round.
     pub fn is_published_in_time(&self) -> bool {
         self.published_at
             .is_some_and(|published_at| published_at < self.round_at)

@@ -45,7 +45,6 @@ text_enum! {
 }
 
 impl Metric {
-    /// All metrics but the first.
     pub const BY_DAY: &[Self] = Self::ALL.split_at(1).1;
 
     /// Consumers' own words must not outlast the submission.
@@ -54,7 +53,6 @@ impl Metric {
     }
 }
 
-/// Dimension of [`Metric::Reviews`].
 pub const DECIDED: &str = "decided";
 /// A second look confirmed the verdict; the first decider follows.
 pub const AGREED: &str = "agreed";

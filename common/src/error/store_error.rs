@@ -114,7 +114,6 @@ impl StoreError {
         metadata.message().filter(|_| is_denied)
     }
 
-    /// Metadata of an AWS error without its own type.
     fn metadata(&self) -> Option<&ErrorMetadata> {
         let first: &(dyn StdError + 'static) = self.cause.as_ref();
         std::iter::successors(Some(first), |&error| error.source())

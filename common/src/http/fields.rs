@@ -14,7 +14,6 @@ use crate::error::{Error, ErrorCode, FieldProblem};
 pub struct Problems(RefCell<Vec<(ErrorCode, FieldProblem)>>);
 
 impl Problems {
-    /// `message` describes the right shape.
     pub fn note(&self, path: &str, message: impl Into<String>) {
         self.note_as(ErrorCode::ValidationFailed, path, message);
     }

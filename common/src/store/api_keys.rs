@@ -32,7 +32,6 @@ impl KeyHash {
 pub struct ApiKeyRecord {
     pub key_id: String,
     pub scope: Scope,
-    /// Operator's note about the holder.
     pub label: Option<String>,
     pub per_minute: u32,
     pub created_at: Timestamp,

@@ -19,7 +19,6 @@ pub const VARIABLE: &str = "CAMPAIGN_VERSIONS_TABLE";
 
 const READING: &str = "reading a campaign's versions";
 
-/// DynamoDB's limit for one call.
 const BATCH: u64 = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

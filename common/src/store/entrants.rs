@@ -59,7 +59,6 @@ pub(crate) struct WrongCodeLogUpdate<'a> {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CountChange<'a> {
-    /// Counted in total and for the day.
     pub(crate) submissions: i32,
     pub(crate) entries: i64,
     pub(crate) open_receipts: i32,

@@ -223,7 +223,6 @@ fn read_mark(item: &Item) -> Result<ShardCheckpoint, StoreError> {
     })
 }
 
-/// Empty for an empty item.
 pub fn of_item(item: Item) -> Result<Cells, StoreError> {
     if item.is_empty() {
         Ok(Cells::default())

@@ -55,7 +55,6 @@ pub struct RecordKeys<'a> {
     pub scope: &'a Scope,
     pub key: &'a IdempotencyKey,
     pub entrant: &'a EntrantId,
-    /// `None` if the code has no record.
     pub code: Option<&'a CodeKey>,
     pub receipt: Option<ReceiptId>,
 }

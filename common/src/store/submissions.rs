@@ -188,7 +188,6 @@ impl Submissions {
             };
             if wanted(&submission) {
                 newest.push(submission);
-                // Bounds the memory.
                 if newest.len() >= most.saturating_mul(2) {
                     keep_newest(&mut newest, most);
                 }

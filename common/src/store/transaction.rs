@@ -68,7 +68,6 @@ const THROTTLING_TIMEOUT: Duration = Duration::from_secs(6);
 
 pub(crate) struct ThrottlingRetries {
     deadline: Option<Instant>,
-    /// End of further calls.
     give_up_at: Instant,
     throttled: u32,
 }

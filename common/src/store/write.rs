@@ -36,7 +36,6 @@ pub struct Write {
     conditions: Vec<String>,
     names: HashMap<String, String>,
     values: Item,
-    /// First value that DynamoDB cannot store.
     defect: Option<serde_dynamo::Error>,
 }
 

@@ -27,7 +27,6 @@ pub enum Addresses {
 /// [`Request::timeout_mut`] bounds a whole exchange.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
-    /// Resolving, TCP and TLS.
     pub connect: Duration,
     /// Start of the request to the head of the reply; then each part of the body.
     pub read: Duration,

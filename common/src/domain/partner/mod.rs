@@ -41,7 +41,6 @@ pub struct PartnerRules {
     pub code: CodeForm,
     pub body: Option<Template>,
     pub reply: ReplyPointers,
-    /// The partner's codes, as text.
     pub outcomes: BTreeMap<String, MessageKey>,
 }
 

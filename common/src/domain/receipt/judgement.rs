@@ -17,7 +17,6 @@ use crate::domain::timestamp::Timestamp;
 pub struct ReceiptSummary {
     /// Date of the record, `YYYY-MM-DD`.
     pub date: Option<String>,
-    /// Key of the participating branch.
     pub branch: Option<String>,
     pub items_summary: Option<String>,
     /// Entries if an operator accepts; `None` if no item qualifies. Not shown to callers.
@@ -202,7 +201,6 @@ fn later(record: &FiscalRecord, submitted_at: Timestamp) -> bool {
     earliest.is_none_or(|earliest| earliest > submitted_at.after(CLOCK_ERROR))
 }
 
-/// Earliest and latest time.
 fn bought_at(record: &FiscalRecord) -> (Option<Timestamp>, Option<Timestamp>) {
     let at = |time| instant(record.date, time);
     match record.time {

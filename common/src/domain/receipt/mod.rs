@@ -27,7 +27,6 @@ use super::ids::{ReceiptId, SubmissionId};
 use super::scope::Scope;
 use super::timestamp::Timestamp;
 
-/// A receipt announced by a caller, with its progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     pub receipt_id: ReceiptId,
@@ -75,7 +74,6 @@ pub enum LookupSource {
     Sentinel(ReceiptSentinel),
     Known(ReceiptKey),
     Photo,
-    /// No receipt has such a code or time.
     Malformed,
 }
 

@@ -145,7 +145,6 @@ masked_debug!(ReceiptTime);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceiptKey {
     pub code: VerificationCode,
-    /// A look-up needs it.
     pub time: Option<ReceiptTime>,
 }
 

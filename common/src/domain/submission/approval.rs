@@ -29,7 +29,6 @@ pub struct Acceptance {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Agreement {
     Awaited,
-    /// The decision of both.
     Reached(OperatorDecision),
     /// The first operator asked again.
     SamePerson,

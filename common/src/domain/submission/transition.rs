@@ -55,7 +55,6 @@ impl Transition {
         Self::Reject { key, reason: None }
     }
 
-    /// `None` if settled.
     fn next_step(&self, now: Timestamp) -> Option<(Assignee, Timestamp)> {
         match *self {
             Self::Accept { .. } | Self::Reject { .. } => None,

@@ -39,7 +39,6 @@ pub struct BlockedPhone {
     pub blocked: BlockChange,
 }
 
-/// The default is an unknown phone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownEntrant {
     pub entrant: Entrant,

@@ -36,7 +36,6 @@ pub enum InvalidPart {
 }
 
 impl PartnerError {
-    /// Name of [`PartnerError::Misconfigured`], whichever part it is.
     pub const MISCONFIGURED: &str = "misconfigured";
 
     pub fn as_str(&self) -> &'static str {
@@ -89,7 +88,6 @@ impl PartnerError {
         }
     }
 
-    /// The partner's words, if readable.
     pub fn upstream(&self) -> Option<&PartnerMessage> {
         match self {
             Self::Unreadable(why) => why.upstream(),

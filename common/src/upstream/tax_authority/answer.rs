@@ -78,7 +78,6 @@ pub struct UnexpectedPage {
     pub status: u16,
     /// Visible text without the customer's data.
     pub excerpt: String,
-    /// The unexpected part.
     pub why: &'static str,
 }
 

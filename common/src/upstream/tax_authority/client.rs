@@ -12,7 +12,6 @@ use super::page;
 use crate::domain::receipt::payload::{ReceiptTime, VerificationCode};
 use crate::upstream::http_client::{self, Addresses, HttpClient, Timeouts, TransportError};
 
-/// Path of look-ups and found receipts.
 const LOOK_UP_PATH: &str = "/Verify/Verified";
 /// The portal accepts browsers only.
 const BROWSER: HeaderValue = HeaderValue::from_static(
@@ -48,7 +47,6 @@ impl Default for Limits {
 /// The tax authority's receipt portal.
 #[derive(Debug)]
 pub struct TaxAuthority {
-    /// Scheme, host and port.
     base: Url,
     limits: Limits,
     client: HttpClient,
