@@ -1,4 +1,4 @@
-//! Verifies a published folder, without a stack. `infra/docs/draws.md` lists the checks.
+//! Verifies a published folder, without a stack, by the checks of `verify.py`.
 
 use std::fs::{self, File};
 use std::io::BufReader;
