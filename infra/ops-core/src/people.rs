@@ -27,9 +27,6 @@ use crate::submissions::view::{as_json, receipt_source};
 use crate::tables::Tables;
 use crate::view::{extended, write_times_out};
 
-/// The action in the audit log.
-pub(crate) const ERASE: &str = "person.erase";
-
 /// Tries to finish an erasure while the same phone keeps entering.
 const MAX_TRIES: u32 = 10;
 const LAST_DAY: Duration = Duration::from_hours(24);
@@ -266,7 +263,6 @@ pub async fn erase(
     tables: &Tables,
     photos: &Photos,
     held: &PersonRecords,
-    audit_row: u64,
     now: Timestamp,
 ) -> Result<(), Failure> {
     check_settled(held)?;
@@ -297,7 +293,7 @@ pub async fn erase(
         // have read the person.
         found.submissions.extend(held.submissions.iter().cloned());
         found.contacts = contacts(tables, &held.scope, &found.submissions).await?;
-        openings::erase_person(tables, &found, audit_row, now).await?;
+        openings::erase_person(tables, &found, now).await?;
         for receipt in held.photos() {
             photos.delete(&held.scope, receipt.receipt_id).await?;
         }
@@ -419,10 +415,10 @@ pub async fn erase_all(
         freeze_lock::check_released(tables, &held.scope, now).await?;
         check_drawn(tables, held, now).await?;
     }
-    let rows = record(ERASE, Some(&why), tables, held, now).await?;
+    record("person.erase", Some(&why), tables, held, now).await?;
     let photos = tables.photos(env)?;
-    for (held, audit_row) in held.iter().zip(rows) {
-        erase(tables, &photos, held, audit_row, now).await?;
+    for held in held {
+        erase(tables, &photos, held, now).await?;
     }
     Ok(())
 }
@@ -435,8 +431,7 @@ async fn record(
     tables: &Tables,
     held: &[PersonRecords],
     now: Timestamp,
-) -> Result<Vec<u64>, Failure> {
-    let mut rows = Vec::new();
+) -> Result<(), Failure> {
     for held in held {
         let submissions: Vec<_> = held
             .submissions
@@ -448,9 +443,9 @@ async fn record(
         let action = why
             .into_iter()
             .fold(action, |action, why| action.because(why));
-        rows.push(tables.audit.append(action, now).await?.number());
+        tables.audit.append(action, now).await?;
     }
-    Ok(rows)
+    Ok(())
 }
 
 fn data(phone: &Phone, held: &[PersonRecords], now: Timestamp) -> Value {

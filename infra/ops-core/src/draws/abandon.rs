@@ -2,7 +2,7 @@
 //! the commitment, so that a second draw cannot go unseen.
 
 use common::domain::draw::Draw;
-use common::domain::draw::contact::{Contact, ContactEvent, ContactState, ContactStep, SkipReason};
+use common::domain::draw::contact::{Contact, ContactEvent, ContactStep, SkipReason};
 use common::domain::scope::Scope;
 use common::domain::submission::OperatorDecision;
 use common::domain::timestamp::Timestamp;
@@ -11,9 +11,12 @@ use serde_json::json;
 use super::files::{ABANDONED, DrawFiles};
 use super::openings::busy;
 use super::step_time;
-use crate::audit::{Action, words};
+use crate::audit::{Action, Recorded, words};
 use crate::failure::Failure;
 use crate::tables::Tables;
+
+/// The action in the audit log.
+pub(super) const ABANDON: &str = "draw.abandon";
 
 /// Asks for it; as the second person, confirms and publishes it. Returns the draw after it.
 pub(crate) async fn abandon(
@@ -24,9 +27,7 @@ pub(crate) async fn abandon(
     now: Timestamp,
 ) -> Result<Draw, Failure> {
     let why = words(why, "--why")?;
-    let contacts = tables.draws.contacts(scope, &draw.name).await?;
-    let is_held = |contact: &Contact| contact.state() == ContactState::HandedOver;
-    if draw.outcome.is_some() || contacts.iter().any(is_held) {
+    if draw.outcome.is_some() {
         return Err(has_winners(&draw));
     }
     let decision = tables.audit.decision(why.clone(), now).await?;
@@ -40,14 +41,15 @@ pub(crate) async fn abandon(
             .ok_or_else(|| second_needed(first))?,
         Some(_) | None => decision,
     };
-    let details = json!({ "proposal": decision.confirmed.is_none() });
-    let action = Action::new("draw.abandon").in_scope(scope).on(&draw.name);
+    let proposal = decision.confirmed.is_none();
+    let details = json!({ "proposal": proposal, "commitment": draw.commitment });
+    let action = Action::new(ABANDON).in_scope(scope).on(&draw.name);
     let action = action.because(&why).with(details);
-    tables.audit.append(action, now).await?;
+    let logged = tables.audit.append(action, now).await?;
     let is_written = tables.draws.abandon(scope, &draw, &decision).await?;
     let draw = super::find(tables, scope, &draw.name).await?;
     if draw.is_abandoned() {
-        publish(tables, scope, &draw, now).await?;
+        publish(tables, scope, &draw, &logged, now).await?;
     } else if draw.outcome.is_some() {
         return Err(has_winners(&draw));
     } else if !is_written {
@@ -61,6 +63,7 @@ async fn publish(
     tables: &Tables,
     scope: &Scope,
     draw: &Draw,
+    logged: &Recorded,
     now: Timestamp,
 ) -> Result<(), Failure> {
     let Some(both) = &draw.abandonment else {
@@ -96,7 +99,8 @@ async fn publish(
         "places": contacts.iter().map(place).collect::<Vec<_>>(),
     });
     let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
-    files.publish_text(ABANDONED, &text.to_string()).await
+    let name = format!("{ABANDONED}-{}.json", logged.number());
+    files.publish_text(&name, &text.to_string()).await
 }
 
 fn has_winners(draw: &Draw) -> Failure {

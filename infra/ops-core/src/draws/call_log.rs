@@ -18,6 +18,7 @@ use super::assign_winners::Drawing;
 use super::certificate::log_differs;
 use super::files::DrawFiles;
 use super::openings::openings_changed;
+use super::run::recorded;
 use crate::audit::Action;
 use crate::failure::Failure;
 use crate::phones;
@@ -282,7 +283,7 @@ async fn draw_next(
 ) -> Result<Vec<Contact>, Failure> {
     let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
     let committed = files.committed(draw).await?;
-    let (result, _) = files.result(draw, &committed).await?;
+    let (result, _) = recorded(tables, draw, &committed)?;
     let drawing = Drawing {
         tables,
         scope,

@@ -23,6 +23,7 @@ use super::chain;
 use super::files::{COMMITMENT, DrawFiles, ENTRIES, HEADER, LOG, RESULT, holds, taken, unreadable};
 use super::openings::Erasure;
 use super::publish::published_in_time;
+use super::run::recorded;
 use super::shown::interrupted_skip;
 use crate::failure::Failure;
 use crate::tables::Tables;
@@ -47,13 +48,13 @@ pub(crate) async fn write(
     };
     let contacts = tables.draws.contacts(scope, &draw.name).await?;
     let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
-    let (chain, published_at) = published_in_time(tables, draw, &files).await?;
+    let (chain, published_at) = published_in_time(tables, scope, draw, &files).await?;
     let committed = files.committed(draw).await?;
     let differs = |difference| unreadable(draw, &difference);
     let given_at = committed
         .check_round_time(chain.time_of(draw.round))
         .map_err(differs)?;
-    let (result, result_json) = files.result(draw, &committed).await?;
+    let (result, result_json) = recorded(tables, draw, &committed)?;
     let drawing = Drawing {
         tables,
         scope,
@@ -104,9 +105,10 @@ pub(crate) async fn write(
         entries = Some(files.read_text(ENTRIES).await?);
     }
     create(output, &certificate.html(entries.as_deref()))?;
-    for name in [ENTRIES, HEADER, COMMITMENT, RESULT] {
+    for name in [ENTRIES, HEADER, COMMITMENT] {
         put(&output.with_file_name(name), files.read(name).await?)?;
     }
+    put(&output.with_file_name(RESULT), result_json.as_bytes())?;
     put(&output.with_file_name("verify.py"), VERIFY_PY.as_bytes())?;
     // Over that of an earlier certificate.
     let path = output.with_file_name(LOG);
@@ -127,6 +129,12 @@ pub(crate) fn write_sheet(
         text.parse()
             .map_err(|error: draw::InvalidHex| unreadable(draw, &error))
     };
+    if draw::commitment(draw.header.as_bytes(), digest(&draw.root)?) != digest(&draw.commitment)? {
+        return Err(log_differs(
+            draw,
+            &"header and root do not lead to the commitment",
+        ));
+    }
     let round_address = chain::public_address(&header);
     let sheet = Sheet {
         campaign: &campaign.name,

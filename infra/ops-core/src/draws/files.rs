@@ -21,7 +21,7 @@ use common::domain::draw::{Draw, DrawName};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use common::error::StoreError;
-use draw::{Committed, DrawResult, Evidence, Opening};
+use draw::{Committed, Evidence, Opening};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
@@ -37,7 +37,7 @@ pub(crate) const HEADER: &str = "header.json";
 pub(crate) const COMMITMENT: &str = "commitment.txt";
 pub(crate) const RESULT: &str = "result.json";
 pub(crate) const LOG: &str = "log.json";
-pub(crate) const ABANDONED: &str = "abandoned.json";
+pub(crate) const ABANDONED: &str = "abandoned";
 
 /// Timeout of one transfer; a million entrants are 80 MB.
 const TRANSFER_TIMEOUT: Duration = Duration::from_secs(600);
@@ -76,9 +76,7 @@ impl DrawFiles {
 
     /// Publishes a text. A file that is there has to be the same.
     pub(crate) async fn publish_text(&self, name: &str, text: &str) -> Result<(), Failure> {
-        let body = ByteStream::from(text.as_bytes().to_vec());
-        let is_written = self.put(name, body, &Sha256::digest(text), None).await?;
-        if is_written || self.read_text(name).await? == text {
+        if self.offer_text(name, text).await? || self.read_text(name).await? == text {
             return Ok(());
         }
         let message = format!(
@@ -87,6 +85,12 @@ impl DrawFiles {
             self.evidence_url()
         );
         Err(Failure::new("evidence_differs", message))
+    }
+
+    /// Publishes a text unless the name is taken, and returns false then.
+    pub(crate) async fn offer_text(&self, name: &str, text: &str) -> Result<bool, Failure> {
+        let body = ByteStream::from(text.as_bytes().to_vec());
+        self.put(name, body, &Sha256::digest(text), None).await
     }
 
     /// The published files by name, and when each was written, by the storage's clock.
@@ -167,18 +171,6 @@ impl DrawFiles {
     ) -> Result<HashMap<u64, Opening>, Failure> {
         let read = committed.read_openings(self.read(OPENINGS).await?, is_chosen);
         read.map_err(|difference| unreadable(draw, &difference))
-    }
-
-    /// `result.json`, verified, and its text.
-    pub(crate) async fn result(
-        &self,
-        draw: &Draw,
-        committed: &Committed,
-    ) -> Result<(DrawResult, String), Failure> {
-        let text = self.read_text(RESULT).await?;
-        let result = committed.read_result(text.as_bytes());
-        let result = result.map_err(|difference| unreadable(draw, &difference))?;
-        Ok((result, text))
     }
 
     fn key(&self, name: &str) -> String {

@@ -32,13 +32,17 @@ pub mod shown;
 pub(crate) mod verify;
 
 pub(crate) use self::entries::{DayTotal, ReadReport};
-use chrono::DateTime;
+use chrono::{DateTime, TimeDelta};
+use chrono_tz::Tz;
+use common::domain::audit::{AuditRow, StoredAuditRow};
 use common::domain::draw::contact::Contact;
 use common::domain::draw::{Draw, DrawName};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use draw::Header;
+use serde_json::Value;
 
+use crate::audit::{self, RowFilter};
 use crate::failure::Failure;
 use crate::format::scope_in_words;
 use crate::tables::Tables;
@@ -59,6 +63,39 @@ pub(crate) fn is_in_period(draw: &Draw, accepted_at: Timestamp) -> bool {
     header(draw).map_or(true, |Header { period, .. }| {
         period.from <= accepted_at && accepted_at < period.to
     })
+}
+
+/// The rows of the audit log about an action with this draw, by number with their details, from the
+/// days about these times. Storage gives the times, and an operator's clock the days.
+async fn logged(
+    tables: &Tables,
+    scope: &Scope,
+    draw: &Draw,
+    action: &str,
+    times: impl Iterator<Item = Timestamp> + Clone,
+) -> Result<Vec<(u64, Value)>, Failure> {
+    const MAX_CLOCK_ERROR: TimeDelta = TimeDelta::days(2);
+    let day = |at: Timestamp| DateTime::from(at).date_naive();
+    let Some((first, last)) = times.clone().min().zip(times.max()) else {
+        return Ok(Vec::new());
+    };
+    let filter = RowFilter {
+        campaign: Some(scope.campaign.clone()),
+        action: Some(action.to_owned()),
+        ..RowFilter::default()
+    };
+    let (from, to) = (day(first) - MAX_CLOCK_ERROR, day(last) + MAX_CLOCK_ERROR);
+    let rows = audit::rows(tables, from, to, Tz::UTC, &filter).await?;
+    let of_draw = |stored: StoredAuditRow| {
+        let AuditRow {
+            sequence, entry, ..
+        } = stored.row?;
+        let details: Value = serde_json::from_str(&entry.details).ok()?;
+        let is_of_draw = entry.environment == Some(scope.environment.to_string())
+            && details["commitment"] == draw.commitment;
+        is_of_draw.then_some((sequence, details))
+    };
+    Ok(rows.into_iter().filter_map(of_draw).collect())
 }
 
 /// The time of the next step. Verifiers refuse a log whose steps precede what led to them, as they

@@ -5,59 +5,55 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, BufRead, BufWriter, Write};
 use std::time::Duration;
 
-use chrono::{DateTime, TimeDelta};
-use chrono_tz::Tz;
-use common::domain::audit::{AuditRow, StoredAuditRow};
+use chrono::DateTime;
 use common::domain::draw::contact::Contact;
 use common::domain::draw::{Draw, DrawName};
-use common::domain::ids::SubmissionId;
 use common::domain::scope::Scope;
-use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
 use draw::{Committed, Opening};
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde::Serialize;
+use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
-use super::files::{DrawFiles, OPENINGS, RESULT, Version, temporary};
+use super::files::{COMMITMENT, DrawFiles, OPENINGS, Version, temporary};
 use super::freeze_lock;
-use crate::audit::{self, RowFilter};
+use super::{logged, run_first};
+use crate::audit::Action;
 use crate::failure::Failure;
-use crate::people::{ERASE, PersonRecords};
+use crate::people::PersonRecords;
 use crate::tables::Tables;
 
 /// The lifecycle of their bucket deletes them later.
 const OPENINGS_KEPT: Duration = Duration::from_hours(1827 * 24);
 const MAX_TRIES: u32 = 10;
 
-/// An erasure of a row's opening, by the name of its file in the evidence.
+/// An erasure of a row's opening.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Erasure {
     pub(crate) row: u64,
-    /// The number of its row `person.erase` in the audit log.
-    pub(crate) audit_row: u64,
+    /// The number of its row [`ERASE`] in the audit log; `None` if the log has none, so that the
+    /// file was written without `ops`.
+    pub(crate) audit_row: Option<u64>,
 }
 
-impl Erasure {
-    fn file_name(self) -> String {
-        format!("erased/{}-{}.json", self.row, self.audit_row)
-    }
+/// The action of an erasure in the audit log.
+const ERASE: &str = "draw.erase";
+const ERASED: &str = "erased/";
 
-    fn parse(name: &str) -> Option<Self> {
-        let name = name.strip_prefix("erased/")?.strip_suffix(".json")?;
-        let (row, audit_row) = name.split_once('-')?;
-        Some(Self {
-            row: row.parse().ok()?,
-            audit_row: audit_row.parse().ok()?,
-        })
-    }
+/// The erased row that a file of the evidence is about.
+fn erased_row(name: &str) -> Option<u64> {
+    let row = name.strip_prefix(ERASED)?.strip_suffix(".json")?;
+    row.parse().ok()
 }
 
 /// Openings of rows, and the erasures of others.
 pub(super) struct Rows {
     pub(super) openings: HashMap<u64, Opening>,
-    /// By row.
     erasures: BTreeMap<u64, Erasure>,
+    /// Rows that were erased before the round.
+    early: HashSet<u64>,
+    /// By the storage's clock.
+    pub(super) published_at: Timestamp,
 }
 
 impl Rows {
@@ -66,8 +62,9 @@ impl Rows {
     /// Timelines of an operator who wants the next in the order:
     /// - sees the round, and removes a winner's opening: no erasure explains that;
     /// - writes the file of an erasure, too: it is younger than the round, by the storage's clock;
-    /// - writes such files before the round, for all who could win: each row of the audit log
-    ///   explains one person, and who has a file from before the round is erased either way.
+    /// - writes such files before the round, for all who could win: they count whatever the audit
+    ///   log and the openings say later, so nothing is left to choose;
+    /// - writes one for an alternate after the run: it counts only with a row of the audit log.
     pub(super) async fn read(
         tables: &Tables,
         scope: &Scope,
@@ -81,102 +78,62 @@ impl Rows {
             .await?;
         // After the openings, since an erasure writes its file before it removes one.
         let published = files.published().await?;
-        let mut erasures = BTreeMap::new();
-        for (at, erasure) in erasures_in_time(draw, &published) {
-            let is_asked = rows.contains(&erasure.row);
-            if is_asked && is_audited(tables, scope, draw, erasure, at).await? {
-                erasures.entry(erasure.row).or_insert(erasure);
-                // One after the run may be interrupted, and is refused while a prize is open.
-                if at < draw.round_at {
-                    openings.remove(&erasure.row);
-                }
-            }
-        }
-        let mut missing = rows.iter().filter(|row| !openings.contains_key(row));
+        let erased: BTreeMap<_, _> = published
+            .iter()
+            .filter_map(|(name, at)| Some((erased_row(name)?, *at)))
+            .filter(|(row, _)| rows.contains(row))
+            .collect();
+        let early = |(row, at): (&u64, &Timestamp)| (*at < draw.round_at).then_some(*row);
+        let early: HashSet<_> = erased.iter().filter_map(early).collect();
+        openings.retain(|row, _| !early.contains(row));
+        let logged = logged_erasures(tables, scope, draw, erased.values().copied()).await?;
+        let counts = |row: &u64| {
+            let is_late = draw.outcome.is_some() && logged.contains_key(row);
+            early.contains(row) || is_late
+        };
+        let erasures = erased.into_keys().filter(counts).map(|row| {
+            let audit_row = logged.get(&row).copied();
+            (row, Erasure { row, audit_row })
+        });
+        let read = Self {
+            openings,
+            erasures: erasures.collect(),
+            early: early.clone(),
+            published_at: *published.get(COMMITMENT).unwrap_or(&draw.frozen_at),
+        };
+        let is_missing =
+            |row: &&u64| !read.openings.contains_key(row) && !read.erasures.contains_key(row);
         // Clearing test data erases all openings at once.
-        match missing.find(|row| scope.environment.is_live() && !erasures.contains_key(row)) {
-            Some(row) => Err(openings_changed(
+        match rows.iter().find(is_missing) {
+            Some(row) if scope.environment.is_live() => Err(openings_changed(
                 draw,
                 *row,
                 "no opening, and no erasure from before the round, or from after the run, explains that: put the file back as \
                  it was at the freeze",
             )),
-            None => Ok(Self { openings, erasures }),
+            Some(_) | None => Ok(read),
         }
     }
 
     pub(super) fn erasure(&self, row: u64) -> Option<Erasure> {
         self.erasures.get(&row).copied()
     }
+
+    pub(super) fn is_early(&self, row: u64) -> bool {
+        self.early.contains(&row)
+    }
 }
 
-/// The erasures from before the round or after the run, oldest first, with the times of their files.
-///
-/// One row of the audit log is about one person: two files that name it explain nothing, unless the
-/// second is from after the round, and could only stop the draw.
-fn erasures_in_time(
-    draw: &Draw,
-    published: &BTreeMap<String, Timestamp>,
-) -> Vec<(Timestamp, Erasure)> {
-    let drawn_at = published.get(RESULT).filter(|_| draw.outcome.is_some());
-    let is_early = |at: Timestamp| at < draw.round_at;
-    let parsed = published
-        .iter()
-        .filter_map(|(name, at)| Some((*at, Erasure::parse(name)?)));
-    let mut all: Vec<_> = parsed
-        .filter(|(at, _)| is_early(*at) || drawn_at.is_some_and(|drawn_at| drawn_at <= at))
-        .collect();
-    all.sort_by_key(|(at, _)| *at);
-    let is_shared = |(at, one): &(Timestamp, Erasure)| {
-        all.iter().any(|(other_at, other)| {
-            (other.audit_row == one.audit_row && other.row != one.row)
-                && (is_early(*other_at) || other_at <= at)
-        })
-    };
-    all.iter().filter(|one| !is_shared(one)).copied().collect()
-}
-
-/// True if the audit log says that `ops` erased somebody of the draw. A second try can name no
-/// submission, where the first had changed them all.
-async fn is_audited(
+/// The erasures of a draw in the audit log: numbers of log rows by rows of the draw.
+async fn logged_erasures(
     tables: &Tables,
     scope: &Scope,
     draw: &Draw,
-    erasure: Erasure,
-    at: Timestamp,
-) -> Result<bool, Failure> {
-    #[derive(Deserialize)]
-    struct Details {
-        submissions: Vec<SubmissionId>,
-    }
-    let filter = RowFilter {
-        campaign: Some(scope.campaign.clone()),
-        action: Some(ERASE.to_owned()),
-        ..RowFilter::default()
-    };
-    let day = DateTime::from(at).date_naive();
-    // By the operator's clock, and not the storage's.
-    let [from, to] = [-1, 1].map(|days| day + TimeDelta::days(days));
-    let rows = audit::rows(tables, from, to, Tz::UTC, &filter).await?;
-    let is_named = |row: &StoredAuditRow| row.sequence == erasure.audit_row;
-    let row = rows
-        .into_iter()
-        .find(is_named)
-        .and_then(|stored| stored.row);
-    let of_scope = |row: &AuditRow| row.entry.environment == Some(scope.environment.to_string());
-    let details = row.filter(of_scope).map(|row| row.entry.details);
-    let details = details.and_then(|json| serde_json::from_str::<Details>(&json).ok());
-    let Some(Details { submissions }) = details else {
-        return Ok(false);
-    };
-    for id in &submissions {
-        let found = tables.store.submissions().get(scope, *id).await?;
-        let mut accepted = found.iter().flat_map(Submission::times_accepted);
-        if accepted.any(|at| super::is_in_period(draw, at)) {
-            return Ok(true);
-        }
-    }
-    Ok(submissions.is_empty())
+    written_at: impl Iterator<Item = Timestamp> + Clone,
+) -> Result<BTreeMap<u64, u64>, Failure> {
+    let logged = logged(tables, scope, draw, ERASE, written_at).await?;
+    let of_row = |(sequence, details): &(u64, Value)| Some((details["row"].as_u64()?, *sequence));
+    Ok(logged.iter().filter_map(of_row).collect())
 }
 
 pub(super) fn openings_changed(draw: &Draw, row: u64, what: &str) -> Failure {
@@ -222,7 +179,6 @@ pub(crate) async fn with_openings(
 pub(crate) async fn erase_person(
     tables: &Tables,
     held: &PersonRecords,
-    audit_row: u64,
     now: Timestamp,
 ) -> Result<(), Failure> {
     let submissions = || held.submissions.iter().map(|(submission, _)| submission);
@@ -241,7 +197,7 @@ pub(crate) async fn erase_person(
         own.any(|one| references.contains(one))
     };
     for draw in draws_since(tables, &held.scope, made_at, now).await? {
-        erase(tables, &held.scope, &draw, Some(audit_row), is_theirs).await?;
+        erase(tables, &held.scope, &draw, Some(now), is_theirs).await?;
     }
     Ok(())
 }
@@ -275,30 +231,61 @@ async fn erase_contact(tables: &Tables, scope: &Scope, contact: &Contact) -> Res
     }
 }
 
-/// Returns the number of erased openings. Without a row of the audit log, none is explained.
+/// Returns the number of erased openings. Without a time for rows of the audit log, none is explained.
 async fn erase(
     tables: &Tables,
     scope: &Scope,
     draw: &Draw,
-    audit_row: Option<u64>,
+    now: Option<Timestamp>,
     is_erased: impl Fn(&Opening) -> bool,
 ) -> Result<u64, Failure> {
     let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
     for _ in 0..MAX_TRIES {
         let Version { file, etag, .. } = files.read_version(OPENINGS).await?;
         let (kept, rows) = without(file, &is_erased).map_err(|error| temporary(&error))?;
-        if let Some(audit_row) = audit_row {
-            for row in rows.iter().copied() {
-                let erasure = Erasure { row, audit_row };
-                let text = json!(erasure).to_string();
-                files.publish_text(&erasure.file_name(), &text).await?;
-            }
+        if let Some(now) = now {
+            explain(tables, scope, draw, &files, &rows, now).await?;
         }
         if rows.is_empty() || files.upload(OPENINGS, kept.path(), Some(&etag)).await? {
             return Ok(u64::try_from(rows.len()).unwrap_or(u64::MAX));
         }
     }
     Err(busy(&draw.name))
+}
+
+/// Leaves what explains the missing openings of these rows.
+///
+/// # Errors
+/// When the round passed meanwhile, by the storage's clock: the openings are still there.
+async fn explain(
+    tables: &Tables,
+    scope: &Scope,
+    draw: &Draw,
+    files: &DrawFiles,
+    rows: &[u64],
+    now: Timestamp,
+) -> Result<(), Failure> {
+    for row in rows {
+        let details = json!({ "commitment": draw.commitment, "row": row });
+        let action = Action::new(ERASE).in_scope(scope).on(&draw.name);
+        let logged = tables.audit.append(action.with(details), now).await?;
+        let text = json!({ "row": row, "audit_row": logged.number() });
+        files
+            .offer_text(&format!("{ERASED}{row}.json"), &text.to_string())
+            .await?;
+    }
+    if rows.is_empty() || draw.outcome.is_some() || draw.is_abandoned() {
+        return Ok(());
+    }
+    let published = files.published().await?;
+    let is_late = |(name, at): (&String, &Timestamp)| {
+        let is_theirs = erased_row(name).is_some_and(|row| rows.contains(&row));
+        is_theirs && draw.round_at <= *at
+    };
+    match published.iter().any(is_late) {
+        true => Err(run_first(draw, scope)),
+        false => Ok(()),
+    }
 }
 
 pub(super) fn busy(draw: &DrawName) -> Failure {

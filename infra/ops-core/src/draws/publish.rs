@@ -4,9 +4,11 @@ use common::domain::draw::Draw;
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use draw::beacon::Chain;
+use serde_json::Value;
 
-use super::chain;
+use super::abandon::ABANDON;
 use super::files::{ABANDONED, COMMITMENT, DrawFiles, ENTRIES, HEADER, NewFolder};
+use super::{chain, logged};
 use crate::failure::Failure;
 use crate::tables::Tables;
 
@@ -22,7 +24,7 @@ pub(super) async fn publish(
     if let Some(folder) = folder {
         folder.finish()?;
     }
-    let (_, published_at) = published_in_time(tables, draw, files).await?;
+    let (_, published_at) = published_in_time(tables, scope, draw, files).await?;
     let (draws, name) = (&tables.draws, &draw.name);
     draws.publish(scope, name, published_at).await?;
     Ok(())
@@ -31,20 +33,25 @@ pub(super) async fn publish(
 /// The chain of the draw, and the time of publishing by the storage's clock.
 ///
 /// # Errors
-/// When it was not before the round, by the chain's constants; when the draw is abandoned, or only
-/// its evidence says so; when another list was published under its name.
+/// When it was not before the round, by the chain's constants; when the draw is abandoned; when
+/// another list was published under its name.
 pub(super) async fn published_in_time(
     tables: &Tables,
+    scope: &Scope,
     draw: &Draw,
     files: &DrawFiles,
 ) -> Result<(Chain, Timestamp), Failure> {
     let chain = chain::of_draw(tables, draw)?;
     let published = files.published().await?;
-    if draw.is_abandoned() {
+    // The record could have been changed since; a file alone decides nothing.
+    let files_of = published
+        .iter()
+        .filter(|(name, _)| name.starts_with(ABANDONED));
+    let times = files_of.map(|(_, at)| *at);
+    let decided = logged(tables, scope, draw, ABANDON, times).await?;
+    let is_confirmed = |(_, details): &(u64, Value)| details["proposal"] == false;
+    if draw.is_abandoned() || (draw.outcome.is_none() && decided.iter().any(is_confirmed)) {
         return Err(abandoned(draw));
-    }
-    if published.contains_key(ABANDONED) && draw.outcome.is_none() {
-        return Err(abandoned_in_part(draw));
     }
     // Who may write the table could choose the record of one of them after the round.
     if files.has_rival(draw.round_at).await? {
@@ -61,20 +68,10 @@ pub(super) async fn published_in_time(
 pub(super) fn abandoned(draw: &Draw) -> Failure {
     let message = format!(
         "the draw {} was abandoned by two people, so it has no winners, and its name is not used again; freeze the period \
-         under another name",
+         under another name. `ops draw abandon` finishes what was interrupted",
         draw.name
     );
     Failure::new("draw_abandoned", message)
-}
-
-fn abandoned_in_part(draw: &Draw) -> Failure {
-    let message = format!(
-        "the evidence of the draw {} has {ABANDONED}, and its record has no decision of two people: one of them was written \
-         without `ops`. No winner was drawn; ask the administrator of the stack who did it, or give the draw up with \
-         `ops draw abandon`",
-        draw.name
-    );
-    Failure::new("evidence_differs", message)
 }
 
 fn rival(draw: &Draw, files: &DrawFiles) -> Failure {

@@ -11,13 +11,14 @@ use common::config;
 use common::domain::draw::{Draw, DrawOutcome};
 use common::domain::scope::Scope;
 use draw::beacon::{Chain, VerifiedRound};
+use draw::{Committed, DrawResult, RoundSignature};
 use reqwest::Url;
 use serde_json::json;
 
 use super::assign_winners::Drawing;
 use super::chain;
 use super::files::{DrawFiles, RESULT, unreadable};
-use super::publish::{published_in_time, published_late, unpublished};
+use super::publish::{abandoned, published_in_time, published_late, unpublished};
 use crate::audit::Action;
 use crate::failure::Failure;
 use crate::format::local_time;
@@ -56,7 +57,7 @@ pub(crate) async fn run(
     let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
     if draw.outcome.is_some() {
         let committed = files.committed(draw).await?;
-        return Ok(files.result(draw, &committed).await?.1);
+        return Ok(recorded(tables, draw, &committed)?.1);
     }
     if draw.published_at.is_none() && clock.now() < draw.round_at {
         return Err(unpublished(draw));
@@ -64,7 +65,7 @@ pub(crate) async fn run(
     if !draw.is_published_in_time() {
         return Err(published_late(draw));
     }
-    let (chain, _) = published_in_time(tables, draw, &files).await?;
+    let (chain, _) = published_in_time(tables, scope, draw, &files).await?;
     let zone = tables.campaign(&scope.campaign).await?.timezone;
     let round = match source {
         Some(RoundSource::File(path)) => in_file(&chain, draw, &path)?,
@@ -85,7 +86,13 @@ pub(crate) async fn run(
         .on(&draw.name)
         .with(details);
     tables.audit.append(row, now).await?;
-    files.publish_text(RESULT, &json).await?;
+    if !files.offer_text(RESULT, &json).await? && files.read_text(RESULT).await? != json {
+        terminal.note(&format!(
+            "{}{RESULT} was written without `ops`, and is not what the round leads to; it changes nothing. Ask the \
+             administrator of the stack who wrote it",
+            files.evidence_url()
+        ));
+    }
     let outcome = DrawOutcome {
         signature: result.signature.into(),
         randomness: result.randomness.to_string(),
@@ -101,8 +108,40 @@ pub(crate) async fn run(
     };
     // Places that an earlier run has filled stay.
     drawing.assign_winners(now).await?;
-    tables.draws.finish(scope, &draw.name, &outcome).await?;
+    if !tables.draws.finish(scope, &draw.name, &outcome).await? {
+        let draw = super::find(tables, scope, &draw.name).await?;
+        if draw.outcome.is_none() {
+            return Err(abandoned(&draw));
+        }
+    }
     Ok(json)
+}
+
+/// The result of a drawn draw, and its JSON: computed from the recorded signature of its round. A
+/// file of the evidence could have been there before.
+pub(super) fn recorded(
+    tables: &Tables,
+    draw: &Draw,
+    committed: &Committed,
+) -> Result<(DrawResult, String), Failure> {
+    let forged = || {
+        let message = format!(
+            "the record of the draw {} has a signature that is not of its round. The table of draws was changed without `ops`: \
+             ask the administrator of the stack who changed it",
+            draw.name
+        );
+        Failure::new("draw_differs", message)
+    };
+    let signature = draw.outcome.as_ref().map(|outcome| &outcome.signature);
+    let signature: RoundSignature = signature
+        .and_then(|hex| hex.parse().ok())
+        .ok_or_else(forged)?;
+    let round = chain::of_draw(tables, draw)?.verify(draw.round, signature);
+    let round = round.map_err(|_| forged())?;
+    let result = committed.run(round.number(), round.signature());
+    let result = result.map_err(|error| unreadable(draw, &error))?;
+    let json = serde_json::to_string(&result).map_err(|error| unreadable(draw, &error))?;
+    Ok((result, json))
 }
 
 fn in_file(chain: &Chain, draw: &Draw, path: &Path) -> Result<VerifiedRound, Failure> {

@@ -624,7 +624,7 @@ async fn what_a_phone_enters_after_it_was_found_is_erased_as_well() {
         .expect("found");
     campaign.submit(PHONE, &campaign.code(1)).await;
     campaign.submit(PHONE, "TEST-0-VALID").await;
-    people::erase(&tables, &photos, &held[0], 1, campaign.service.clock.now())
+    people::erase(&tables, &photos, &held[0], campaign.service.clock.now())
         .await
         .expect("erased");
     assert_eq!(found(&campaign).await, json!([]));

@@ -26,9 +26,15 @@ pub(super) async fn run(args: DrawArgs, output: &Path, tables: &Tables) -> Resul
         BESIDE.join(", ")
     );
     for Erasure { row, audit_row } in &erasures {
-        text.push_str(&format!(
-            "The entrant of row {row} was erased: see row {audit_row} of the audit log, `person.erase`.\n"
-        ));
+        text.push_str(&match audit_row {
+            Some(number) => {
+                format!("The entrant of row {row} was erased: see row {number} of the audit log.\n")
+            }
+            None => format!(
+                "The entrant of row {row} counts as erased, but NO row of the audit log is about that: ask the administrator of \
+                 the stack who wrote the file.\n"
+            ),
+        });
     }
     if output.with_file_name(OPENINGS).exists() {
         text.push_str(&format!(

@@ -2,6 +2,7 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use common::domain::draw::contact::{Contact, ContactEvent, ContactStep, SkipReason};
+use ops_core::audit::Action;
 
 use super::*;
 
@@ -43,13 +44,12 @@ pub(super) fn certificate(stack: &Stack) -> String {
     format!("draw certificate --draw week-03 --output {output}")
 }
 
-/// Moves the only draw's round.
-async fn move_round(stack: &Stack, round_at: i64) {
+/// Changes an attribute of the only draw's record.
+async fn change_record(stack: &Stack, name: &str, value: AttributeValue) {
     let records = stored::records(stack, "draws").await.into_iter();
     let mut draws = records.filter(|record| record.contains_key("round_at"));
     let mut draw = draws.next().expect("a draw");
-    let round_at = AttributeValue::N(round_at.to_string());
-    draw.insert("round_at".to_owned(), round_at);
+    draw.insert(name.to_owned(), value);
     stored::put(stack, "draws", draw).await;
 }
 
@@ -93,62 +93,89 @@ async fn phone_removed_from_the_record_stops_the_run() {
     stack.fine(&run("week-03", &[])).await;
 }
 
+/// Puts the files of erasures that nobody made.
+async fn invent_erasures(stack: &Stack, draw: &Value) {
+    for row in [0, 1, 9] {
+        let file = key(draw, &format!("erased/{row}.json"));
+        stored::evidence(stack).put(&file, "{}").await;
+    }
+}
+
 #[tokio::test]
-async fn erasure_that_ops_did_not_make_changes_nothing() {
+async fn erasures_from_before_the_round_leave_nothing_to_choose() {
     let stack = Stack::with_chai().await;
-    let entries = [
-        entered(&stack, "0711000001", 1).await,
-        entered(&stack, "0711000002", 1).await,
-    ];
+    let own = entered(&stack, "0711000001", 1)
+        .await
+        .reference()
+        .to_string();
+    entered(&stack, "0711000002", 1).await;
     let draw = frozen(&stack, "week-03", PRIZE).await;
-    let invent = async || {
-        for row in [0, 1, 9] {
-            let file = key(&draw, &format!("erased/{row}-{}.json", row + 7));
-            stored::evidence(&stack).put(&file, "{}").await;
-        }
-    };
-    invent().await;
-    let whole = erasure::openings(&stack, &draw).await;
+    invent_erasures(&stack, &draw).await;
     stack.clock.advance(Duration::from_hours(1));
-    let reference = entries[0].reference().to_string();
-    change_openings(&stack, &draw, without(&reference)).await;
-    let refused = stack.refused(&run("week-03", &[])).await;
+    change_openings(&stack, &draw, without(&own)).await;
+    let drawn = stack.json(&run("week-03", &[])).await;
+    let winners = drawn["winners"].as_array().expect("winners");
+    assert_eq!(winners.len(), 2);
+    for winner in winners {
+        assert_eq!(winner["state"]["reason"], "erased", "{winner}");
+    }
+    let certificate = stack.json(&in_campaign(&certificate(&stack))).await;
+    let unexplained = json!([null, null]);
+    let rows = certificate["erasures"].as_array().expect("a list").iter();
+    assert_eq!(
+        rows.map(|row| row["audit_row"].clone()).collect::<Value>(),
+        unexplained
+    );
+}
+
+#[tokio::test]
+async fn file_of_an_erasure_after_the_round_changes_nothing() {
+    let (stack, draw, second) = {
+        let stack = Stack::with_chai().await;
+        entered(&stack, "0711000001", 1).await;
+        entered(&stack, "0711000002", 1).await;
+        let draw = frozen(&stack, "week-03", PRIZE).await;
+        stack.clock.advance(Duration::from_hours(1));
+        invent_erasures(&stack, &draw).await;
+        let drawn = stack.json(&run("week-03", &[])).await;
+        assert_eq!(drawn["winners"][0]["state"]["is"], "drawn");
+        let winner = drawn["winners"][0]["ref"]
+            .as_str()
+            .expect("text")
+            .to_owned();
+        let lines = erasure::openings(&stack, &draw).await;
+        let other = lines.lines().skip(1).find(|line| !line.contains(&winner));
+        let other = other
+            .and_then(|line| line.split(',').nth(1))
+            .expect("a row");
+        (stack, draw, other.to_owned())
+    };
+    let whole = erasure::openings(&stack, &draw).await;
+    change_openings(&stack, &draw, without(&second)).await;
+    let refused = stack.refused(&in_campaign(SKIP)).await;
     assert_eq!(refused["code"], "openings_changed", "{refused}");
     let openings = key(&draw, "openings.csv");
     stored::openings(&stack).put(&openings, whole).await;
-    let drawn = stack.json(&run("week-03", &[])).await;
-    assert_eq!(drawn["winners"][0]["state"]["is"], "drawn");
-    invent().await;
     let skipped = stack.json(&in_campaign(SKIP)).await;
     assert_eq!(skipped["next"][0]["state"]["is"], "drawn", "{skipped}");
     stack.fine(&in_campaign(&certificate(&stack))).await;
 }
 
-/// Each row of the log is about one person, so a file cannot borrow one.
 #[tokio::test]
-async fn erasure_of_another_person_explains_nothing() {
-    let stack = Stack::with_chai().await;
-    entered(&stack, erasure::PHONE, 1).await;
-    let rival = entered(&stack, "0711000001", 1).await;
-    let draw = frozen(&stack, "week-03", "--prize Kettle=2").await;
-    stack.fine(&erasure::erase()).await;
-    let erased = stored::evidence(&stack).keys().await;
-    let of_erased = erased.iter().find(|key| key.contains("/erased/"));
-    let (row, audit_row) = of_erased
-        .and_then(|key| {
-            key.rsplit_once('/')?
-                .1
-                .strip_suffix(".json")?
-                .split_once('-')
-        })
-        .expect("a file");
-    let other = if row == "0" { 1 } else { 0 };
-    let borrowed = key(&draw, &format!("erased/{other}-{audit_row}.json"));
-    stored::evidence(&stack).put(&borrowed, "{}").await;
-    let reference = rival.reference().to_string();
-    change_openings(&stack, &draw, without(&reference)).await;
-    let refused = stack.refused(&run("week-03", &[])).await;
-    assert_eq!(refused["code"], "openings_changed", "{refused}");
+async fn result_of_another_hand_changes_nothing() {
+    let stack = with_entries().await;
+    let draw = frozen(&stack, "week-03", PRIZE).await;
+    stack.clock.advance(Duration::from_hours(1));
+    let result = key(&draw, "result.json");
+    stored::evidence(&stack).put(&result, "{}").await;
+    let ended = stack.answering(&run("week-03", &[]), "").await;
+    assert!(
+        ended.err.contains("was written without `ops`"),
+        "{}",
+        ended.err
+    );
+    stack.fine(&in_campaign(SKIP)).await;
+    stack.fine(&in_campaign(&certificate(&stack))).await;
 }
 
 #[tokio::test]
@@ -190,7 +217,7 @@ async fn opening_changed_after_the_run_stops_the_skip() {
 #[tokio::test]
 async fn winner_called_erased_is_found_by_the_kept_opening() {
     let stack = with_entries().await;
-    frozen(&stack, "week-03", PRIZE).await;
+    let draw = frozen(&stack, "week-03", PRIZE).await;
     stack.json(&run("week-03", &[])).await;
     let (tables, scope) = (stack.tables().await, chai(Environment::Live));
     let name = "week-03".parse().expect("a name");
@@ -218,6 +245,21 @@ async fn winner_called_erased_is_found_by_the_kept_opening() {
     assert!(is_changed.await.expect("it answers"));
     let refused = stack.refused(&in_campaign(&certificate(&stack))).await;
     assert_eq!(refused["code"], "draw_log_differs", "{refused}");
+    // Even if the log says that the row was erased: the run would not have drawn it.
+    let details = json!({ "commitment": draw["commitment"], "row": erased.row });
+    let action = Action::new("draw.erase").in_scope(&scope).with(details);
+    let audit = tables.audit.append(action, stack.clock.now());
+    audit.await.expect("a row");
+    let file = key(&draw, &format!("erased/{}.json", erased.row));
+    stored::evidence(&stack).put(&file, "{}").await;
+    let reference = contacts[0]
+        .reference
+        .as_ref()
+        .expect("a winner")
+        .to_string();
+    change_openings(&stack, &draw, without(&reference)).await;
+    let refused = stack.refused(&in_campaign(&certificate(&stack))).await;
+    assert_eq!(refused["code"], "draw_log_differs", "{refused}");
 }
 
 #[tokio::test]
@@ -241,6 +283,20 @@ async fn phone_of_another_submission_is_not_shown_as_a_winners() {
 }
 
 #[tokio::test]
+async fn sheet_shows_no_root_but_that_of_the_commitment() {
+    let stack = with_entries().await;
+    frozen(&stack, "week-03", PRIZE).await;
+    let root = AttributeValue::S("0".repeat(64));
+    change_record(&stack, "root", root).await;
+    let sheet = format!(
+        "draw sheet --draw week-03 --output {}",
+        stack.arg("sheet.html")
+    );
+    let refused = stack.refused(&in_campaign(&sheet)).await;
+    assert_eq!(refused["code"], "draw_log_differs", "{refused}");
+}
+
+#[tokio::test]
 async fn round_moved_in_the_record_is_not_believed() {
     let stack = with_entries().await;
     entered(&stack, erasure::PHONE, 1).await;
@@ -252,7 +308,7 @@ async fn round_moved_in_the_record_is_not_believed() {
         .parse()
         .expect("a time");
     let later = later.after(Duration::from_hours(2)).as_millis();
-    move_round(&stack, later).await;
+    change_record(&stack, "round_at", AttributeValue::N(later.to_string())).await;
     let sheet = format!(
         "draw sheet --draw week-03 --output {}",
         stack.arg("sheet.html")
