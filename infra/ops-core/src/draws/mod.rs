@@ -92,7 +92,7 @@ async fn logged(
         } = stored.row?;
         let details: Value = serde_json::from_str(&entry.details).ok()?;
         let is_of_draw = entry.environment == Some(scope.environment.to_string())
-            && details["commitment"] == draw.commitment;
+            && details.get("commitment").and_then(Value::as_str) == Some(&draw.commitment);
         is_of_draw.then_some((sequence, details))
     };
     Ok(rows.into_iter().filter_map(of_draw).collect())

@@ -132,7 +132,8 @@ async fn logged_erasures(
     written_at: impl Iterator<Item = Timestamp> + Clone,
 ) -> Result<BTreeMap<u64, u64>, Failure> {
     let logged = logged(tables, scope, draw, ERASE, written_at).await?;
-    let of_row = |(sequence, details): &(u64, Value)| Some((details["row"].as_u64()?, *sequence));
+    let of_row =
+        |(sequence, details): &(u64, Value)| Some((details.get("row")?.as_u64()?, *sequence));
     Ok(logged.iter().filter_map(of_row).collect())
 }
 

@@ -49,7 +49,8 @@ pub(super) async fn published_in_time(
         .filter(|(name, _)| name.starts_with(ABANDONED));
     let times = files_of.map(|(_, at)| *at);
     let decided = logged(tables, scope, draw, ABANDON, times).await?;
-    let is_confirmed = |(_, details): &(u64, Value)| details["proposal"] == false;
+    let is_confirmed =
+        |(_, details): &(u64, Value)| details.get("proposal") == Some(&Value::Bool(false));
     if draw.is_abandoned() || (draw.outcome.is_none() && decided.iter().any(is_confirmed)) {
         return Err(abandoned(draw));
     }
