@@ -165,8 +165,7 @@ fn commands() -> String {
 fn push_commands(command: &clap::Command, path: &str, rows: &mut Vec<Vec<String>>) {
     if !command.is_subcommand_required_set() && !command.is_arg_required_else_help_set() {
         let about = command.get_about().expect("a text").to_string();
-        let usage = format!("{path}{}", usage(command)).replace('|', "\\|");
-        rows.push(vec![format!("`{usage}`"), about]);
+        rows.push(vec![format!("`{path}{}`", usage(command)), about]);
     }
     for subcommand in command.get_subcommands() {
         let path = format!("{path} {}", subcommand.get_name());
@@ -174,40 +173,20 @@ fn push_commands(command: &clap::Command, path: &str, rows: &mut Vec<Vec<String>
     }
 }
 
-/// Required arguments; `--help` has the others.
+/// Positional arguments; `--help` has the options.
 fn usage(command: &clap::Command) -> String {
-    let one_of = command.get_groups().filter(|group| group.is_required_set());
-    let groups: Vec<Vec<_>> = one_of.map(|group| group.get_args().collect()).collect();
-    let grouped = |arg: &clap::Arg| groups.iter().any(|group| group.contains(&arg.get_id()));
-    let mut usage = String::new();
-    for arg in command.get_arguments().filter(|arg| !grouped(arg)) {
-        if arg.is_required_set() {
-            usage.push_str(&format!(" {}", shown(arg)));
-        } else if arg.is_positional() {
-            usage.push_str(&format!(" [{}]", shown(arg)));
+    let shown = |arg: &clap::Arg| {
+        let id = arg.get_id().as_str().to_uppercase();
+        let value = arg.get_value_names().map_or(id, |names| names.join(" "));
+        let counts = arg.get_num_args();
+        let repeated = counts.is_some_and(|number| number.max_values() > 1);
+        let value = format!("{value}{}", if repeated { " …" } else { "" });
+        match arg.is_required_set() {
+            true => format!(" {value}"),
+            false => format!(" [{value}]"),
         }
-    }
-    for group in &groups {
-        let args = command.get_arguments();
-        let args = args.filter(|arg| group.contains(&arg.get_id())).map(shown);
-        usage.push_str(&format!(" ({})", args.collect::<Vec<_>>().join(" | ")));
-    }
-    usage
-}
-
-fn shown(arg: &clap::Arg) -> String {
-    let id = arg.get_id().as_str().to_uppercase();
-    let value = arg.get_value_names().map_or(id, |names| names.join(" "));
-    let takes_value = arg.get_action().takes_values();
-    let repeated = arg
-        .get_num_args()
-        .is_some_and(|number| number.max_values() > 1);
-    let value = format!("{value}{}", if repeated { " …" } else { "" });
-    match arg.get_long() {
-        Some(name) if takes_value => format!("--{name} {value}"),
-        Some(name) => format!("--{name}"),
-        None => value,
-    }
+    };
+    command.get_positionals().map(shown).collect()
 }
 
 #[test]
