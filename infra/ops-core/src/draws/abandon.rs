@@ -1,22 +1,25 @@
 //! Gives up a draw whose run is not finished. Two people agree on it, and it is published beside
 //! the commitment, so that a second draw cannot go unseen.
 
+use std::collections::BTreeMap;
+
+use common::domain::audit::AuditRow;
 use common::domain::draw::Draw;
 use common::domain::draw::contact::{Contact, ContactEvent, ContactStep, SkipReason};
 use common::domain::scope::Scope;
 use common::domain::submission::OperatorDecision;
 use common::domain::timestamp::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::files::{ABANDONED, DrawFiles};
 use super::openings::busy;
-use super::step_time;
+use super::{logged, step_time};
 use crate::audit::{Action, Recorded, words};
 use crate::failure::Failure;
 use crate::tables::Tables;
 
 /// The action in the audit log.
-pub(super) const ABANDON: &str = "draw.abandon";
+const ABANDON: &str = "draw.abandon";
 
 /// Asks for it; as the second person, confirms and publishes it. Returns the draw after it.
 pub(crate) async fn abandon(
@@ -36,9 +39,10 @@ pub(crate) async fn abandon(
     let decision = match &draw.abandonment {
         // Publishing was interrupted.
         Some(both) if draw.is_abandoned() => both.clone(),
-        Some(first) if !is_outdated(first) => first
-            .confirmed_by(&decision)
-            .ok_or_else(|| second_needed(first))?,
+        Some(first) if !is_outdated(first) && is_logged(tables, scope, &draw, first).await? => {
+            let both = first.confirmed_by(&decision);
+            both.ok_or_else(|| second_needed(first))?
+        }
         Some(_) | None => decision,
     };
     let proposal = decision.confirmed.is_none();
@@ -56,6 +60,59 @@ pub(crate) async fn abandon(
         return Err(busy(&draw.name));
     }
     Ok(draw)
+}
+
+/// True if the audit log has the request. Who may write the record could have made it up.
+async fn is_logged(
+    tables: &Tables,
+    scope: &Scope,
+    draw: &Draw,
+    first: &OperatorDecision,
+) -> Result<bool, Failure> {
+    let rows = logged(tables, scope, draw, ABANDON).await?;
+    let is_theirs = |(row, details): &(AuditRow, Value)| {
+        is_proposal(details) && Some(&row.entry.who) == first.identity.as_ref()
+    };
+    Ok(rows.iter().any(is_theirs))
+}
+
+fn is_proposal(details: &Value) -> bool {
+    details.get("proposal") != Some(&Value::Bool(false))
+}
+
+/// True if two people gave the draw up, by the audit log and a file that names its row.
+pub(super) async fn is_decided(
+    tables: &Tables,
+    scope: &Scope,
+    draw: &Draw,
+    published: &BTreeMap<String, Timestamp>,
+) -> Result<bool, Failure> {
+    if !published.keys().any(|name| name.starts_with(ABANDONED)) {
+        return Ok(false);
+    }
+    let rows = logged(tables, scope, draw, ABANDON).await?;
+    let decision = |row: &AuditRow| OperatorDecision {
+        by: row.entry.by.clone().unwrap_or_default(),
+        at: row.at,
+        why: None,
+        confirmed: None,
+        identity: Some(row.entry.who.clone()),
+    };
+    let is_confirmation = |(second, details): &&(AuditRow, Value)| {
+        let by = second.entry.by.as_deref().unwrap_or_default();
+        let is_first = |(first, details): &(AuditRow, Value)| {
+            (is_proposal(details) && first.sequence < second.sequence)
+                && !decision(first).is_by(&second.entry.who, by)
+        };
+        !is_proposal(details)
+            && published.contains_key(&file_name(second.sequence))
+            && rows.iter().any(is_first)
+    };
+    Ok(rows.iter().any(|row| is_confirmation(&row)))
+}
+
+fn file_name(audit_row: u64) -> String {
+    format!("{ABANDONED}-{audit_row}.json")
 }
 
 /// Closes the places of a run that was not finished, and publishes them with the decision.
@@ -99,7 +156,7 @@ async fn publish(
         "places": contacts.iter().map(place).collect::<Vec<_>>(),
     });
     let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
-    let name = format!("{ABANDONED}-{}.json", logged.number());
+    let name = file_name(logged.number());
     files.publish_text(&name, &text.to_string()).await
 }
 

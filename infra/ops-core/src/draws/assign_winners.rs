@@ -186,25 +186,34 @@ impl Drawing<'_> {
         Ok(new)
     }
 
-    /// Refuses contacts without an entrant whose entrant is there: changed without `ops`.
+    /// Refuses contacts without an entrant who was in the draw: changed without `ops`.
     pub(super) async fn check_without_entrant(
         &self,
         known: &[Contact],
         rows: &Rows,
     ) -> Result<(), Failure> {
-        let erased = ContactState::Skipped {
-            reason: SkipReason::Erased,
-        };
-        for contact in known.iter().filter(|one| one.reference.is_none()) {
-            // The run fills the first places, when only erasures from before the round count.
-            let mut tiers = (0..).zip(&self.result.tiers);
-            let is_first = tiers
-                .any(|(tier, result)| tier == contact.tier && contact.place <= result.prizes.get());
+        for contact in known {
+            let reason = match contact.state() {
+                ContactState::Skipped { reason } => Some(reason),
+                _ => None,
+            };
+            let is_without = matches!(reason, Some(SkipReason::Erased | SkipReason::PhoneDeleted));
+            if !is_without && contact.reference.is_some() {
+                continue;
+            }
             // Clearing test data erases all openings at once.
-            let is_early = rows.is_early(contact.row) || !self.scope.environment.is_live();
-            let is_explained = self.entrant(contact.row, rows).await?.is_err()
-                && (is_early || !is_first || contact.state() != erased);
-            if !is_explained {
+            let is_early = rows.is_early(contact.row)
+                || !self.scope.environment.is_live()
+                || !self.is_of_run(contact, known);
+            let is_explained = match (self.entrant(contact.row, rows).await?, reason) {
+                (Ok(_), _) => false,
+                (Err(_), Some(SkipReason::Erased)) => is_early,
+                (Err(_), Some(SkipReason::PhoneDeleted)) => {
+                    self.has_retention_deleted_phones(rows).await?
+                }
+                (Err(_), _) => false,
+            };
+            if !is_explained || contact.reference.is_some() {
                 let difference = format!(
                     "place {} of {} is without its entrant, who was in the draw",
                     contact.place, contact.prize
@@ -213,6 +222,22 @@ impl Drawing<'_> {
             }
         }
         Ok(())
+    }
+
+    /// True if the run filled this place, when only erasures from before the round counted: fewer
+    /// winners than prizes were before it.
+    fn is_of_run(&self, contact: &Contact, known: &[Contact]) -> bool {
+        let is_by_rule = |other: &Contact| {
+            let last = other.steps.last();
+            last.is_some_and(|step| step.by.is_none() && step.event != ContactEvent::Drawn)
+        };
+        let before = known.iter().filter(|other| {
+            (other.tier == contact.tier && other.place < contact.place) && !is_by_rule(other)
+        });
+        let tier = usize::try_from(contact.tier).ok();
+        let result = tier.and_then(|tier| self.result.tiers.get(tier));
+        let prizes = result.and_then(|result| usize::try_from(result.prizes.get()).ok());
+        prizes.is_none_or(|prizes| before.count() < prizes)
     }
 
     /// The rows that have a place in the result, or are among these contacts.

@@ -32,7 +32,7 @@ pub mod shown;
 pub(crate) mod verify;
 
 pub(crate) use self::entries::{DayTotal, ReadReport};
-use chrono::{DateTime, TimeDelta};
+use chrono::{DateTime, NaiveDate, TimeDelta};
 use chrono_tz::Tz;
 use common::domain::audit::{AuditRow, StoredAuditRow};
 use common::domain::draw::contact::Contact;
@@ -65,18 +65,17 @@ pub(crate) fn is_in_period(draw: &Draw, accepted_at: Timestamp) -> bool {
     })
 }
 
-/// The rows of the audit log about an action with this draw, by number with their details, from the
-/// days about these times. Storage gives the times, and an operator's clock the days.
+/// The rows of the audit log since the freeze about an action with this draw, with their details.
 async fn logged(
     tables: &Tables,
     scope: &Scope,
     draw: &Draw,
     action: &str,
-    times: impl Iterator<Item = Timestamp> + Clone,
-) -> Result<Vec<(u64, Value)>, Failure> {
+) -> Result<Vec<(AuditRow, Value)>, Failure> {
+    /// Rows are by the day of operators' clocks.
     const MAX_CLOCK_ERROR: TimeDelta = TimeDelta::days(2);
-    let day = |at: Timestamp| DateTime::from(at).date_naive();
-    let Some((first, last)) = times.clone().min().zip(times.max()) else {
+    let head = tables.audit.log().head().await?;
+    let Some(last) = head.and_then(|head| head.last_day.parse::<NaiveDate>().ok()) else {
         return Ok(Vec::new());
     };
     let filter = RowFilter {
@@ -84,16 +83,15 @@ async fn logged(
         action: Some(action.to_owned()),
         ..RowFilter::default()
     };
-    let (from, to) = (day(first) - MAX_CLOCK_ERROR, day(last) + MAX_CLOCK_ERROR);
+    let from = DateTime::from(draw.frozen_at).date_naive() - MAX_CLOCK_ERROR;
+    let to = last.max(from) + MAX_CLOCK_ERROR;
     let rows = audit::rows(tables, from, to, Tz::UTC, &filter).await?;
     let of_draw = |stored: StoredAuditRow| {
-        let AuditRow {
-            sequence, entry, ..
-        } = stored.row?;
-        let details: Value = serde_json::from_str(&entry.details).ok()?;
-        let is_of_draw = entry.environment == Some(scope.environment.to_string())
+        let row = stored.row?;
+        let details: Value = serde_json::from_str(&row.entry.details).ok()?;
+        let is_of_draw = row.entry.environment == Some(scope.environment.to_string())
             && details.get("commitment").and_then(Value::as_str) == Some(&draw.commitment);
-        is_of_draw.then_some((sequence, details))
+        is_of_draw.then_some((row, details))
     };
     Ok(rows.into_iter().filter_map(of_draw).collect())
 }

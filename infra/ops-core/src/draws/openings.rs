@@ -40,10 +40,15 @@ pub(crate) struct Erasure {
 const ERASE: &str = "draw.erase";
 const ERASED: &str = "erased/";
 
+fn erased_file(row: u64) -> String {
+    format!("{ERASED}{row}.json")
+}
+
 /// The erased row that a file of the evidence is about.
 fn erased_row(name: &str) -> Option<u64> {
     let row = name.strip_prefix(ERASED)?.strip_suffix(".json")?;
-    row.parse().ok()
+    // One name for a row: `+5` and `05` are none.
+    row.parse().ok().filter(|row| name == erased_file(*row))
 }
 
 /// Openings of rows, and the erasures of others.
@@ -86,14 +91,22 @@ impl Rows {
         let early = |(row, at): (&u64, &Timestamp)| (*at < draw.round_at).then_some(*row);
         let early: HashSet<_> = erased.iter().filter_map(early).collect();
         openings.retain(|row, _| !early.contains(row));
-        let logged = logged_erasures(tables, scope, draw, erased.values().copied()).await?;
-        let counts = |row: &u64| {
-            let is_late = draw.outcome.is_some() && logged.contains_key(row);
-            early.contains(row) || is_late
+        let logged = match erased.is_empty() {
+            true => Vec::new(),
+            false => logged(tables, scope, draw, ERASE).await?,
         };
-        let erasures = erased.into_keys().filter(counts).map(|row| {
-            let audit_row = logged.get(&row).copied();
-            (row, Erasure { row, audit_row })
+        let audit_row = |row, is_late: bool| {
+            let mut of_row = logged.iter().filter(|(_, details)| {
+                let is_true = |name, value: Value| details.get(name) == Some(&value);
+                is_true("row", json!(row)) && (!is_late || is_true("drawn", json!(true)))
+            });
+            of_row.next().map(|(logged, _)| logged.sequence)
+        };
+        let erasures = erased.into_keys().filter_map(|row| {
+            let is_late = !early.contains(&row);
+            let audit_row = audit_row(row, is_late);
+            let counts = !is_late || (draw.outcome.is_some() && audit_row.is_some());
+            counts.then_some((row, Erasure { row, audit_row }))
         });
         let read = Self {
             openings,
@@ -122,19 +135,6 @@ impl Rows {
     pub(super) fn is_early(&self, row: u64) -> bool {
         self.early.contains(&row)
     }
-}
-
-/// The erasures of a draw in the audit log: numbers of log rows by rows of the draw.
-async fn logged_erasures(
-    tables: &Tables,
-    scope: &Scope,
-    draw: &Draw,
-    written_at: impl Iterator<Item = Timestamp> + Clone,
-) -> Result<BTreeMap<u64, u64>, Failure> {
-    let logged = logged(tables, scope, draw, ERASE, written_at).await?;
-    let of_row =
-        |(sequence, details): &(u64, Value)| Some((details.get("row")?.as_u64()?, *sequence));
-    Ok(logged.iter().filter_map(of_row).collect())
 }
 
 pub(super) fn openings_changed(draw: &Draw, row: u64, what: &str) -> Failure {
@@ -267,12 +267,13 @@ async fn explain(
     now: Timestamp,
 ) -> Result<(), Failure> {
     for row in rows {
-        let details = json!({ "commitment": draw.commitment, "row": row });
+        let is_drawn = draw.outcome.is_some();
+        let details = json!({ "commitment": draw.commitment, "row": row, "drawn": is_drawn });
         let action = Action::new(ERASE).in_scope(scope).on(&draw.name);
         let logged = tables.audit.append(action.with(details), now).await?;
         let text = json!({ "row": row, "audit_row": logged.number() });
         files
-            .offer_text(&format!("{ERASED}{row}.json"), &text.to_string())
+            .offer_text(&erased_file(*row), &text.to_string())
             .await?;
     }
     if rows.is_empty() || draw.outcome.is_some() || draw.is_abandoned() {
@@ -283,7 +284,11 @@ async fn explain(
         let is_theirs = erased_row(name).is_some_and(|row| rows.contains(&row));
         is_theirs && draw.round_at <= *at
     };
-    match published.iter().any(is_late) {
+    // A draw that was published late has no run to wait for.
+    let is_in_time = published
+        .get(COMMITMENT)
+        .is_some_and(|at| *at < draw.round_at);
+    match is_in_time && published.iter().any(is_late) {
         true => Err(run_first(draw, scope)),
         false => Ok(()),
     }

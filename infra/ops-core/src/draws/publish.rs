@@ -4,11 +4,10 @@ use common::domain::draw::Draw;
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use draw::beacon::Chain;
-use serde_json::Value;
 
-use super::abandon::ABANDON;
-use super::files::{ABANDONED, COMMITMENT, DrawFiles, ENTRIES, HEADER, NewFolder};
-use super::{chain, logged};
+use super::abandon::is_decided;
+use super::chain;
+use super::files::{COMMITMENT, DrawFiles, ENTRIES, HEADER, NewFolder};
 use crate::failure::Failure;
 use crate::tables::Tables;
 
@@ -43,15 +42,8 @@ pub(super) async fn published_in_time(
 ) -> Result<(Chain, Timestamp), Failure> {
     let chain = chain::of_draw(tables, draw)?;
     let published = files.published().await?;
-    // The record could have been changed since; a file alone decides nothing.
-    let files_of = published
-        .iter()
-        .filter(|(name, _)| name.starts_with(ABANDONED));
-    let times = files_of.map(|(_, at)| *at);
-    let decided = logged(tables, scope, draw, ABANDON, times).await?;
-    let is_confirmed =
-        |(_, details): &(u64, Value)| details.get("proposal") == Some(&Value::Bool(false));
-    if draw.is_abandoned() || (draw.outcome.is_none() && decided.iter().any(is_confirmed)) {
+    // The record could have been changed since.
+    if draw.is_abandoned() || is_decided(tables, scope, draw, &published).await? {
         return Err(abandoned(draw));
     }
     // Who may write the table could choose the record of one of them after the round.
@@ -78,7 +70,8 @@ pub(super) fn abandoned(draw: &Draw) -> Failure {
 fn rival(draw: &Draw, files: &DrawFiles) -> Failure {
     let message = format!(
         "another commitment was published under the name {} before the round, so the table of draws was changed without \
-         `ops`: keep the evidence beside {}, and ask the administrator of the stack who did it",
+         `ops`: keep the evidence beside {}, and ask the administrator of the stack who did it; `ops draw abandon` gives the \
+         draw up",
         draw.name,
         files.evidence_url()
     );

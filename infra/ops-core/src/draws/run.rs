@@ -56,6 +56,7 @@ pub(crate) async fn run(
 ) -> Result<String, Failure> {
     let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
     if draw.outcome.is_some() {
+        published_in_time(tables, scope, draw, &files).await?;
         let committed = files.committed(draw).await?;
         return Ok(recorded(tables, draw, &committed)?.1);
     }

@@ -1,5 +1,7 @@
 //! Abandoned draws: by two people, for good, in public.
 
+use aws_sdk_dynamodb::types::AttributeValue;
+
 use super::erasure::{PHONE, erase};
 use super::*;
 use crate::console::Served;
@@ -82,6 +84,48 @@ async fn abandoned_draw_is_not_run_whatever_its_record_says() {
         "draw_abandoned"
     );
     assert_eq!(shown(&stack, "week-03").await["winners"], json!([]));
+}
+
+#[tokio::test]
+async fn abandoned_draw_is_not_revived_by_its_record() {
+    let stack = with_entries().await;
+    frozen(&stack, "week-03", PRIZE).await;
+    stack.fine(&run("week-03", &[])).await;
+    let records = stored::records(&stack, "draws").await.into_iter();
+    let mut drawn = records.filter(|record| record.contains_key("outcome"));
+    let drawn = drawn.next().expect("a draw");
+    stored::remove_from_draw(&stack, "outcome").await;
+    abandoned_by_two(&stack).await;
+    stored::put(&stack, "draws", drawn).await;
+    let certificate = after_round::certificate(&stack);
+    for command in [in_campaign(&certificate), run("week-03", &[])] {
+        assert_eq!(stack.refused(&command).await["code"], "draw_abandoned");
+    }
+}
+
+#[tokio::test]
+async fn request_that_the_log_does_not_have_is_none() {
+    let stack = with_entries().await;
+    frozen(&stack, "week-03", PRIZE).await;
+    let text = |text: &str| AttributeValue::S(text.to_owned());
+    let request = [
+        ("by", text("juma")),
+        ("identity", text("arn:aws:iam::000000000000:user/juma")),
+        (
+            "at",
+            AttributeValue::N(stack.clock.now().as_millis().to_string()),
+        ),
+    ];
+    let request = request.map(|(name, value)| (name.to_owned(), value));
+    let request = AttributeValue::M(request.into());
+    after_round::change_record(&stack, "abandonment", request).await;
+    assert!(shown(&stack, "week-03").await["abandonment"]["by"] == "juma");
+    by(&stack, "asha", abandon()).await;
+    let after = shown(&stack, "week-03").await;
+    assert_eq!(
+        (&after["state"], &after["abandonment"]["by"]),
+        (&json!("frozen"), &json!("asha"))
+    );
 }
 
 #[tokio::test]

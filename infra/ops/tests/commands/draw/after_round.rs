@@ -45,7 +45,7 @@ pub(super) fn certificate(stack: &Stack) -> String {
 }
 
 /// Changes an attribute of the only draw's record.
-async fn change_record(stack: &Stack, name: &str, value: AttributeValue) {
+pub(super) async fn change_record(stack: &Stack, name: &str, value: AttributeValue) {
     let records = stored::records(stack, "draws").await.into_iter();
     let mut draws = records.filter(|record| record.contains_key("round_at"));
     let mut draw = draws.next().expect("a draw");
@@ -95,7 +95,7 @@ async fn phone_removed_from_the_record_stops_the_run() {
 
 /// Puts the files of erasures that nobody made.
 async fn invent_erasures(stack: &Stack, draw: &Value) {
-    for row in [0, 1, 9] {
+    for row in ["0", "1", "+0", "01", "9"] {
         let file = key(draw, &format!("erased/{row}.json"));
         stored::evidence(stack).put(&file, "{}").await;
     }
@@ -158,6 +158,33 @@ async fn file_of_an_erasure_after_the_round_changes_nothing() {
     stored::openings(&stack).put(&openings, whole).await;
     let skipped = stack.json(&in_campaign(SKIP)).await;
     assert_eq!(skipped["next"][0]["state"]["is"], "drawn", "{skipped}");
+    stack.fine(&in_campaign(&certificate(&stack))).await;
+}
+
+/// A file can be years older than the row of the log that makes it true.
+#[tokio::test]
+async fn alternate_erased_long_after_an_invented_file_stops_no_skip() {
+    let stack = Stack::with_chai().await;
+    let phones = ["0711000001", "0711000002"];
+    let mut entries = Vec::new();
+    for phone in phones {
+        entries.push(entered(&stack, phone, 1).await.reference().to_string());
+    }
+    let draw = frozen(&stack, "week-03", PRIZE).await;
+    stack.clock.advance(Duration::from_hours(1));
+    invent_erasures(&stack, &draw).await;
+    let drawn = stack.json(&run("week-03", &[])).await;
+    let other = entries
+        .iter()
+        .position(|one| drawn["winners"][0]["ref"] != **one);
+    stack.clock.advance(Duration::from_hours(5 * 24));
+    let phone = phones[other.expect("an alternate")];
+    let erase = [
+        "person", "erase", "--phone", phone, "--why", "asked", "--yes",
+    ];
+    stack.fine(&erase).await;
+    let skipped = stack.json(&in_campaign(SKIP)).await;
+    assert_eq!(skipped["next"][0]["state"]["reason"], "erased", "{skipped}");
     stack.fine(&in_campaign(&certificate(&stack))).await;
 }
 
@@ -246,7 +273,7 @@ async fn winner_called_erased_is_found_by_the_kept_opening() {
     let refused = stack.refused(&in_campaign(&certificate(&stack))).await;
     assert_eq!(refused["code"], "draw_log_differs", "{refused}");
     // Even if the log says that the row was erased: the run would not have drawn it.
-    let details = json!({ "commitment": draw["commitment"], "row": erased.row });
+    let details = json!({ "commitment": draw["commitment"], "row": erased.row, "drawn": true });
     let action = Action::new("draw.erase").in_scope(&scope).with(details);
     let audit = tables.audit.append(action, stack.clock.now());
     audit.await.expect("a row");
