@@ -51,7 +51,8 @@ pub(crate) fn open(value: &mut Value) {
     members(value, &mut open);
 }
 
-fn members(value: &mut Value, change: &mut dyn FnMut(&mut Value)) {
+/// Changes what an object or list holds.
+pub(super) fn members(value: &mut Value, change: &mut dyn FnMut(&mut Value)) {
     match value {
         Value::Object(members) => members.values_mut().for_each(change),
         Value::Array(items) => items.iter_mut().for_each(change),

@@ -15,15 +15,16 @@ use super::replies::{Replies, open_schemas};
 use super::requests::{
     CodeCheckRequest, LookupRequest, PhotoReceiptRequest, SubmissionRequest, TypedReceiptRequest,
 };
-use super::schema::{reference, set};
 
 /// Allows line breaks of campaigns' texts.
 const WORDS: &str = "^[^\\u0000-\\u0009\\u000B-\\u001F\\u007F-\\u009F]*$";
 
 type Contract = fn(SchemaSettings) -> SchemaSettings;
 
-pub(crate) fn all(detail: Replies) -> Map<String, Value> {
+/// The schemas of types, and those that are `written` by hand.
+pub(crate) fn all(detail: Replies, written: Map<String, Value>) -> Map<String, Value> {
     let mut schemas = requests();
+    schemas.extend(written);
     let mut answered = replies();
     if detail == Replies::Open {
         open_schemas(&mut answered, &schemas);
@@ -39,10 +40,10 @@ pub(crate) fn all(detail: Replies) -> Map<String, Value> {
     schemas
 }
 
-pub(crate) fn of<T: JsonSchema>() -> Value {
+pub(crate) fn of<T: JsonSchema>() -> Map<String, Value> {
     let mut schema = T::json_schema(&mut SchemaGenerator::default());
     schema.remove("description");
-    schema.to_value()
+    std::mem::take(schema.ensure_object())
 }
 
 fn replies() -> Map<String, Value> {
@@ -73,26 +74,10 @@ fn requests() -> Map<String, Value> {
     // The serialize form has all fields in order, optional ones too.
     for (name, in_order) in definitions(SchemaSettings::for_serialize) {
         if let (Some(schema), Some(order)) = (requests.get_mut(&name), in_order.get("x-order")) {
-            set(schema, "x-order", order.clone());
+            schema["x-order"] = order.clone();
         }
     }
-    requests.insert("ReceiptRequest".to_owned(), receipt_request());
     requests
-}
-
-/// The derived schema would repeat both variants' fields.
-fn receipt_request() -> Value {
-    json!({
-        "description": "A photo that will be uploaded, or a typed verification code and time.",
-        "oneOf": [reference("PhotoReceiptRequest"), reference("TypedReceiptRequest")],
-        "discriminator": {
-            "propertyName": "type",
-            "mapping": {
-                "photo": "#/components/schemas/PhotoReceiptRequest",
-                "typed": "#/components/schemas/TypedReceiptRequest",
-            },
-        },
-    })
 }
 
 fn settings(contract: Contract) -> SchemaSettings {
