@@ -183,7 +183,7 @@ macro_rules! error_codes {
         text_enum! {
             /// Machine-readable error code. `session_expired` and `campaign_not_assigned` are reserved: no call returns
             /// them yet. New codes may be added: for an unknown error code, fall back to the HTTP status.
-            #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+            #[derive(schemars::JsonSchema)]
             pub enum ErrorCode { $($(#[$doc])* $variant = $name,)* }
         }
 

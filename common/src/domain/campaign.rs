@@ -83,8 +83,10 @@ pub enum CodePolicy {
 }
 
 /// Submissions per phone; null means no limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[schemars(inline)]
 pub struct PhoneLimits {
     /// Per day, in the campaign's time zone.
     pub phone_daily: Option<u32>,
@@ -109,8 +111,7 @@ impl Default for WrongCodeLimit {
 }
 
 /// State of the campaign at the time of the request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CampaignStatus {
     /// Entries are taken.

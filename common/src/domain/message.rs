@@ -37,7 +37,7 @@ macro_rules! messages {
     ($(#[$about:meta])* $keys:ident $($(#[$doc:meta])* $variant:ident $name:literal $en:literal $sw:literal)*) => {
         text_enum! {
             $(#[$about])*
-            #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+            #[derive(schemars::JsonSchema)]
             pub enum $keys { $($(#[$doc])* $variant = $name,)* }
         }
 

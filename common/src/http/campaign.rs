@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::domain::campaign::{Campaign, CampaignStatus, CodePolicy, PhoneLimits};
@@ -9,28 +10,20 @@ use crate::domain::message::{Language, TextKey};
 use crate::domain::receipt::photo::{MAX_BYTES, PhotoType};
 use crate::domain::receipt::rules::{Branch, Product, ProductRange, ReceiptRules};
 use crate::domain::timestamp::Timestamp;
-#[cfg(feature = "schema")]
 use crate::http::schema::{Key, Slug, Time, TimeZone};
 
 /// What your page needs before it asks the consumer for anything.
-#[derive(Serialize)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "Campaign")
-)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Campaign")]
 pub struct CampaignObject<'a> {
     /// Campaign slug.
-    #[cfg_attr(feature = "schema", schemars(with = "Slug"))]
+    #[schemars(with = "Slug")]
     slug: &'a str,
     /// Campaign name to show.
-    #[cfg_attr(
-        feature = "schema",
-        schemars(length(max = 120), example = "Chai Bora Shinda")
-    )]
+    #[schemars(length(max = 120), example = "Chai Bora Shinda")]
     name: &'a str,
     /// Brand name to show.
-    #[cfg_attr(feature = "schema", schemars(length(max = 120), example = "Chai Bora"))]
+    #[schemars(length(max = 120), example = "Chai Bora")]
     brand: &'a str,
     /// `false` with a test key.
     livemode: bool,
@@ -39,7 +32,7 @@ pub struct CampaignObject<'a> {
     /// Entry window.
     window: WindowObject,
     /// IANA time zone in which days and limits are counted.
-    #[cfg_attr(feature = "schema", schemars(with = "TimeZone"))]
+    #[schemars(with = "TimeZone")]
     timezone: &'a str,
     /// What a submission must carry.
     capabilities: Capabilities,
@@ -51,38 +44,38 @@ pub struct CampaignObject<'a> {
     consent: Option<ConsentTextObject<'a>>,
     /// Text for every message key in the request's language, including the campaign's own wording. Two more are for your
     /// form: `phone_invalid` and `consent_required`.
-    #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, String>", extend(
+    #[schemars(with = "BTreeMap<String, String>", extend(
         "maxProperties" = 100,
         "propertyNames" = { "pattern": "^[a-z][a-z0-9_]*$", "maxLength": 64 },
         "additionalProperties" = { "type": "string", "maxLength": 320 },
-    )))]
+    ))]
     messages: BTreeMap<TextKey, &'a str>,
 }
 
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
 struct WindowObject {
     /// Start of the entry window, or null.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Time>"))]
+    #[schemars(with = "Option<Time>")]
     start: Option<String>,
     /// End of the entry window (exclusive), or null.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Time>"))]
+    #[schemars(with = "Option<Time>")]
     end: Option<String>,
 }
 
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
 struct ConsentTextObject<'a> {
     /// Version of the text. Send it as `consent_version`.
-    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = 40)))]
+    #[schemars(length(min = 1, max = 40))]
     version: &'a str,
     /// The text in the request's language.
-    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = 2_000)))]
+    #[schemars(length(min = 1, max = 2_000))]
     text: &'a str,
 }
 
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
 struct Capabilities {
     /// Whether [`POST /api/v1/codes/check`](/docs/endpoints/codes#checkCode) can judge codes of this campaign.
     precheck: bool,
@@ -96,83 +89,68 @@ struct Capabilities {
 
 /// Receipt settings of a campaign, and the products and shops to choose from.
 // Callers do not see how a shop or a product is recognized.
-#[derive(Serialize)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "CampaignReceipt")
-)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "CampaignReceipt")]
 struct ReceiptBlock<'a> {
     /// Maximum photo size in bytes.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = MAX_BYTES)))]
+    #[schemars(range(min = 1, max = MAX_BYTES))]
     max_bytes: u64,
     /// Accepted photo types.
-    #[cfg_attr(
-        feature = "schema",
-        schemars(with = "Vec<PhotoType>", length(max = 10))
-    )]
+    #[schemars(with = "Vec<PhotoType>", length(max = 10))]
     accepted_types: [PhotoType; 3],
     /// Product ranges, for grouping.
-    #[cfg_attr(feature = "schema", schemars(length(max = 50)))]
+    #[schemars(length(max = 50))]
     ranges: &'a [ProductRange],
     /// Participating products. If empty, any purchase counts.
-    #[cfg_attr(feature = "schema", schemars(length(max = 200)))]
+    #[schemars(length(max = 200))]
     products: Vec<ProductObject<'a>>,
     /// Participating shops. If empty, any shop counts.
-    #[cfg_attr(feature = "schema", schemars(length(max = 500)))]
+    #[schemars(length(max = 500))]
     branches: Vec<BranchObject<'a>>,
     /// How often the draw takes place, as text, or null.
-    #[cfg_attr(feature = "schema", schemars(length(max = 120)))]
+    #[schemars(length(max = 120))]
     draw_period: Option<&'a str>,
 }
 
 /// A participating product.
-#[derive(Serialize)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "Product")
-)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Product")]
 struct ProductObject<'a> {
     /// Product key; send it as `claimed.items[].key`.
-    #[cfg_attr(feature = "schema", schemars(with = "Key"))]
+    #[schemars(with = "Key")]
     key: &'a str,
     /// Name of its range.
-    #[cfg_attr(feature = "schema", schemars(length(max = 120)))]
+    #[schemars(length(max = 120))]
     range: &'a str,
     /// Short label, for a tile.
-    #[cfg_attr(feature = "schema", schemars(length(max = 40)))]
+    #[schemars(length(max = 40))]
     label: &'a str,
     /// Full product name.
-    #[cfg_attr(feature = "schema", schemars(length(max = 120)))]
+    #[schemars(length(max = 120))]
     name: &'a str,
     /// Tile colour, or null.
-    #[cfg_attr(feature = "schema", schemars(length(max = 40)))]
+    #[schemars(length(max = 40))]
     color: Option<&'a str>,
     /// Image path, or null.
-    #[cfg_attr(feature = "schema", schemars(length(max = 500)))]
+    #[schemars(length(max = 500))]
     image: Option<&'a str>,
 }
 
 /// A participating shop.
-#[derive(Serialize)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "Branch")
-)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Branch")]
 struct BranchObject<'a> {
     /// Shop key, unique in the campaign. `receipt.branch` of a submission names it.
-    #[cfg_attr(feature = "schema", schemars(with = "Key"))]
+    #[schemars(with = "Key")]
     key: &'a str,
     /// Shop name.
-    #[cfg_attr(feature = "schema", schemars(length(max = 120)))]
+    #[schemars(length(max = 120))]
     name: &'a str,
     /// City.
-    #[cfg_attr(feature = "schema", schemars(length(max = 120)))]
+    #[schemars(length(max = 120))]
     city: &'a str,
     /// Merchant that the shop belongs to.
-    #[cfg_attr(feature = "schema", schemars(length(max = 120)))]
+    #[schemars(length(max = 120))]
     merchant: &'a str,
 }
 

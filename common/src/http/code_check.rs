@@ -5,8 +5,7 @@ use serde::Serialize;
 use crate::domain::message::MessageKey;
 
 /// Result of a pre-check. New values may be added.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PrecheckResult {
     /// The code can be entered, or this phone entered it before.
@@ -20,18 +19,14 @@ pub enum PrecheckResult {
 }
 
 /// Result of a pre-check. It does not hold or redeem the code; the submission checks it again.
-#[derive(Serialize)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "Precheck")
-)]
+#[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "Precheck")]
 pub struct PrecheckObject<'a> {
     /// Whether the code could be entered now.
     pub precheck: PrecheckResult,
     /// Reason why the code cannot be entered: `invalid`, `already_used` or `code_held`. Null otherwise.
     pub message_key: Option<MessageKey>,
     /// Text for `message_key`, or null.
-    #[cfg_attr(feature = "schema", schemars(length(max = 320)))]
+    #[schemars(length(max = 320))]
     pub message: Option<&'a str>,
 }

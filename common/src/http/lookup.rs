@@ -3,55 +3,45 @@
 use serde::Serialize;
 
 use crate::domain::submission::DisplayStatus;
-#[cfg(feature = "schema")]
 use crate::http::schema::{Day, Reference, TimeZone, Uuid};
 
 /// Latest submissions of a phone. For an unknown phone the list is empty.
-#[derive(Serialize)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "SubmissionList")
-)]
+#[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "SubmissionList")]
 pub struct LookupObject<'a> {
     /// Submissions, newest first, at most 50. A submission of the last second may still be missing.
-    #[cfg_attr(feature = "schema", schemars(length(max = 50)))]
+    #[schemars(length(max = 50))]
     pub submissions: Vec<LookupEntry<'a>>,
     /// Sum of the entries of all accepted submissions, always up to date.
-    #[cfg_attr(feature = "schema", schemars(range(max = MAX_EXACT)))]
+    #[schemars(range(max = MAX_EXACT))]
     pub total_entries: u64,
     /// Campaign's time zone, in which `date` is counted.
-    #[cfg_attr(feature = "schema", schemars(with = "TimeZone"))]
+    #[schemars(with = "TimeZone")]
     pub timezone: &'a str,
 }
 
 /// One submission of a phone.
-#[derive(Serialize)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "SubmissionListEntry")
-)]
+#[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "SubmissionListEntry")]
 pub struct LookupEntry<'a> {
     /// Submission id.
-    #[cfg_attr(feature = "schema", schemars(with = "Uuid"))]
+    #[schemars(with = "Uuid")]
     pub id: String,
     /// Reference shown to the consumer.
-    #[cfg_attr(feature = "schema", schemars(with = "Reference"))]
+    #[schemars(with = "Reference")]
     #[serde(rename = "ref")]
     pub reference: String,
     /// Day of creation, in the campaign's time zone.
-    #[cfg_attr(feature = "schema", schemars(with = "Day"))]
+    #[schemars(with = "Day")]
     pub date: String,
     /// Status to show.
     pub display_status: DisplayStatus,
     /// Message for it, in the request's language.
-    #[cfg_attr(feature = "schema", schemars(length(max = 320)))]
+    #[schemars(length(max = 320))]
     pub message: &'a str,
     /// Entries earned.
     pub entries: u32,
 }
 
 /// JavaScript's largest exact integer: sums stay exact in every language that reads JSON.
-#[cfg(feature = "schema")]
 const MAX_EXACT: u64 = 9_007_199_254_740_991;

@@ -11,6 +11,5 @@ pub mod receipt;
 pub mod reply;
 pub mod request;
 pub mod routes;
-#[cfg(feature = "schema")]
 pub mod schema;
 pub mod submission;

@@ -2,25 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::aws::photos::UploadTarget;
 use crate::domain::receipt::photo::{MAX_BYTES, PhotoType};
 use crate::domain::receipt::{Receipt, ReceiptState, Source};
-#[cfg(feature = "schema")]
 use crate::http::schema::{Time, Uuid};
 
 /// A receipt that one submission can use.
 // The holder of the upload target can upload, so it does not print.
-#[derive(Clone, Serialize)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "Receipt")
-)]
+#[derive(Clone, Serialize, JsonSchema)]
+#[schemars(rename = "Receipt")]
 pub struct ReceiptObject {
     /// Receipt id; send it as `receipt_id` with the submission.
-    #[cfg_attr(feature = "schema", schemars(with = "Uuid"))]
+    #[schemars(with = "Uuid")]
     id: String,
     /// Kind of receipt.
     #[serde(rename = "type")]
@@ -30,13 +26,13 @@ pub struct ReceiptObject {
     /// Upload target while the photo has not arrived. Null for typed receipts, once the photo is there, and on every GET.
     upload: Option<UploadObject>,
     /// Creation time.
-    #[cfg_attr(feature = "schema", schemars(with = "Time"))]
+    #[schemars(with = "Time")]
     created_at: String,
 }
 
 text_enum! {
     /// Kind of receipt.
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[derive(JsonSchema)]
     pub enum ReceiptType {
         /// A photo that is uploaded to storage.
         Photo = "photo",
@@ -46,37 +42,30 @@ text_enum! {
 }
 
 /// Where to upload the photo. The first upload that succeeds is the only one.
-#[derive(Clone, Serialize)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "UploadTarget")
-)]
+#[derive(Clone, Serialize, JsonSchema)]
+#[schemars(rename = "UploadTarget")]
 struct UploadObject {
     /// Presigned URL, valid until `expires_at`.
-    #[cfg_attr(feature = "schema", schemars(url, length(min = 1, max = 4096)))]
+    #[schemars(url, length(min = 1, max = 4096))]
     url: String,
     /// Always `PUT`.
-    #[cfg_attr(feature = "schema", schemars(extend("const" = "PUT")))]
+    #[schemars(extend("const" = "PUT"))]
     method: &'static str,
     /// Headers to send with the PUT exactly as given: they are signed. Browsers and curl set `content-length` themselves.
-    #[cfg_attr(feature = "schema", schemars(extend(
+    #[schemars(extend(
         "maxProperties" = 10,
         "propertyNames" = { "pattern": "^[a-z0-9-]+$", "maxLength": 64 },
         "additionalProperties" = { "type": "string", "maxLength": 200 },
-    )))]
+    ))]
     headers: BTreeMap<String, String>,
     /// End of the URL's validity. Ask for a fresh target after that.
-    #[cfg_attr(feature = "schema", schemars(with = "Time"))]
+    #[schemars(with = "Time")]
     expires_at: String,
     /// Maximum photo size in bytes.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = MAX_BYTES)))]
+    #[schemars(range(min = 1, max = MAX_BYTES))]
     max_bytes: u64,
     /// Accepted photo types.
-    #[cfg_attr(
-        feature = "schema",
-        schemars(with = "Vec<PhotoType>", length(max = 10))
-    )]
+    #[schemars(with = "Vec<PhotoType>", length(max = 10))]
     accepted_types: [PhotoType; 3],
 }
 

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use http::{HeaderValue, Response, StatusCode};
 use lambda_http::Body;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::rate_limit_headers;
-#[cfg(feature = "schema")]
 use super::schema::{FieldName, RequestId};
 use crate::domain::ids::Reference;
 use crate::domain::rate_limit_status::RateLimitStatus;
@@ -40,7 +40,6 @@ pub struct LogFields {
 
 const IDEMPOTENT_REPLAYED: &str = "idempotent-replayed";
 /// A full list of claimed items with every field wrong has fewer.
-#[cfg(feature = "schema")]
 const MAX_PROBLEMS: usize = 100;
 pub const X_REQUEST_ID: &str = "x-request-id";
 
@@ -175,65 +174,57 @@ impl Reply {
 }
 
 /// Body of every error reply.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, JsonSchema)]
 pub struct ErrorBody<'a> {
     /// The error.
     error: ErrorObject<'a>,
 }
 
 /// What is wrong with a request and how to fix it.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(
+#[derive(Serialize, JsonSchema)]
+#[schemars(
     rename = "Error",
     // Optional fields are not among the required ones, which give other objects their order.
     extend("x-order" = ["code", "message", "field", "errors", "fix", "docs_url", "request_id"]),
-))]
+)]
 struct ErrorObject<'a> {
     /// Error code. Branch on this.
-    #[cfg_attr(feature = "schema", schemars(with = "ErrorCode"))]
+    #[schemars(with = "ErrorCode")]
     code: &'static str,
     /// What happened, for developers. The wording may change.
-    #[cfg_attr(feature = "schema", schemars(length(max = 1000)))]
+    #[schemars(length(max = 1000))]
     message: String,
     /// First field at fault, such as `claimed.items[0].qty`. Present when one field is at fault.
-    #[cfg_attr(feature = "schema", schemars(with = "FieldName"))]
+    #[schemars(with = "FieldName")]
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<&'a str>,
     /// All fields at fault, in the order of the reference. Only with `validation_failed`, when fields are at fault.
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<ProblemObject<'a>>", length(max = MAX_PROBLEMS)))]
+    #[schemars(with = "Vec<ProblemObject<'a>>", length(max = MAX_PROBLEMS))]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     errors: Vec<ProblemObject<'a>>,
     /// How to fix it, for developers. The wording may change.
-    #[cfg_attr(feature = "schema", schemars(length(max = 1000)))]
+    #[schemars(length(max = 1000))]
     fix: &'static str,
     /// URL of this code's section in the reference.
-    #[cfg_attr(feature = "schema", schemars(url, length(min = 1, max = 500)))]
+    #[schemars(url, length(min = 1, max = 500))]
     docs_url: String,
     /// Id of the request, as in `X-Request-Id`. Quote it to your service operator.
-    #[cfg_attr(feature = "schema", schemars(with = "RequestId"))]
+    #[schemars(with = "RequestId")]
     request_id: &'a str,
 }
 
 /// One field at fault.
-#[derive(Serialize)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "FieldProblem")
-)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "FieldProblem")]
 struct ProblemObject<'a> {
     /// Field name, such as `claimed.items[0].qty`.
-    #[cfg_attr(feature = "schema", schemars(with = "FieldName"))]
+    #[schemars(with = "FieldName")]
     field: &'a str,
     /// The same place as a JSON Pointer (RFC 6901), such as `/claimed/items/0/qty`.
-    #[cfg_attr(
-        feature = "schema",
-        schemars(length(min = 1, max = 100), regex(pattern = "^(/[a-z0-9_]+)+$"))
-    )]
+    #[schemars(length(min = 1, max = 100), regex(pattern = "^(/[a-z0-9_]+)+$"))]
     pointer: String,
     /// What is wrong with the field, for developers.
-    #[cfg_attr(feature = "schema", schemars(length(max = 500)))]
+    #[schemars(length(max = 500))]
     message: &'a str,
 }
 

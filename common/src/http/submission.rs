@@ -1,5 +1,6 @@
 //! The Submission object of replies.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::domain::campaign::Campaign;
@@ -9,26 +10,21 @@ use crate::domain::partner::reply::PartnerMessage;
 use crate::domain::receipt::judgement::ReceiptSummary;
 use crate::domain::submission::{DisplayStatus, ReviewStatus, State, Submission};
 use crate::domain::timestamp::Timestamp;
-#[cfg(feature = "schema")]
 use crate::http::schema::{Day, Key, Reference, Slug, Time, Uuid};
 
 /// One attempt of a consumer to enter, including refused ones.
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "Submission")
-)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Submission")]
 pub struct SubmissionObject<'a> {
     /// Submission id, a random UUID.
-    #[cfg_attr(feature = "schema", schemars(with = "Uuid"))]
+    #[schemars(with = "Uuid")]
     id: String,
     /// Short reference that the consumer can quote: four characters, a dash, four characters; digits and capitals.
-    #[cfg_attr(feature = "schema", schemars(with = "Reference"))]
+    #[schemars(with = "Reference")]
     #[serde(rename = "ref")]
     reference: String,
     /// Campaign slug.
-    #[cfg_attr(feature = "schema", schemars(with = "Slug"))]
+    #[schemars(with = "Slug")]
     campaign: &'a str,
     /// `false` if it was created with a test key.
     livemode: bool,
@@ -41,27 +37,24 @@ pub struct SubmissionObject<'a> {
     /// Message to show. Branch on this, never on `message`.
     message_key: MessageKey,
     /// Text for `message_key` in the request's language, including the campaign's own wording.
-    #[cfg_attr(feature = "schema", schemars(length(max = 320)))]
+    #[schemars(length(max = 320))]
     message: &'a str,
     /// Reasons behind the outcome: message keys, and reasons for the service operator. For logs, not for branching.
     /// [List of reasons](/docs/outcomes#reasons).
-    #[cfg_attr(
-        feature = "schema",
-        schemars(
-            length(max = 10),
-            inner(length(min = 1, max = 64), regex(pattern = "^[a-z][a-z0-9_]*$"))
-        )
+    #[schemars(
+        length(max = 10),
+        inner(length(min = 1, max = 64), regex(pattern = "^[a-z][a-z0-9_]*$"))
     )]
     reasons: &'a [String],
     /// Entries earned; 0 until accepted.
     entries: u32,
     /// Instant prize as text, or null.
-    #[cfg_attr(feature = "schema", schemars(length(max = 200)))]
+    #[schemars(length(max = 200))]
     instant_win: Option<&'a str>,
     /// `true` once `state` is `accepted` or `rejected`. Stop polling then.
     terminal: bool,
     /// Seconds to wait before you read the submission again; null when `terminal`.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 86_400)))]
+    #[schemars(range(min = 1, max = 86_400))]
     poll_after_seconds: Option<u64>,
     /// `true` when this phone has already entered this code; you get the earlier submission.
     replayed: bool,
@@ -72,44 +65,37 @@ pub struct SubmissionObject<'a> {
     /// The partner's own reply, if a partner checks codes. Unstable: never branch on it.
     upstream: Option<&'a PartnerMessage>,
     /// Creation time.
-    #[cfg_attr(feature = "schema", schemars(with = "Time"))]
+    #[schemars(with = "Time")]
     created_at: String,
     /// Time of the last change.
-    #[cfg_attr(feature = "schema", schemars(with = "Time"))]
+    #[schemars(with = "Time")]
     updated_at: String,
 }
 
 /// A consumer's consent.
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
 struct ConsentObject<'a> {
     /// Version of the text, or null if neither the campaign nor the request named one.
-    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = 40)))]
+    #[schemars(length(min = 1, max = 40))]
     version: Option<&'a str>,
     /// Language of the request: `en` or `sw`. More may be added.
-    #[cfg_attr(
-        feature = "schema",
-        schemars(with = "String", length(min = 2, max = 10))
-    )]
+    #[schemars(with = "String", length(min = 2, max = 10))]
     language: Language,
 }
 
 /// Summary of the tax authority's record of a receipt.
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "ReceiptRecord")
-)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ReceiptRecord")]
 struct ReceiptRecordObject<'a> {
     /// Date of the receipt in Tanzania (Africa/Dar_es_Salaam), whatever the campaign's time zone.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Day>"))]
+    #[schemars(with = "Option<Day>")]
     date: Option<&'a str>,
     /// Key of the participating shop, or null. Its name is in `receipt.branches` of the campaign.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Key>"))]
+    #[schemars(with = "Option<Key>")]
     branch: Option<&'a str>,
     /// Qualifying items as text, or null.
-    #[cfg_attr(feature = "schema", schemars(length(max = 20_000)))]
+    #[schemars(length(max = 20_000))]
     items_summary: Option<&'a str>,
     /// Always `true`.
     tra_verified: bool,

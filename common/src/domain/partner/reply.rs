@@ -35,15 +35,14 @@ impl fmt::Debug for PartnerVerdict {
 }
 
 /// The partner's own reply. It can change without notice.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Upstream"))]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "Upstream")]
 pub struct PartnerMessage {
     /// Partner's code.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<UpstreamCode>"))]
+    #[schemars(with = "Option<UpstreamCode>")]
     pub code: UpstreamCode,
     /// Partner's message.
-    #[cfg_attr(feature = "schema", schemars(length(max = MAX_MESSAGE_CHARS)))]
+    #[schemars(length(max = MAX_MESSAGE_CHARS))]
     pub message: Option<String>,
 }
 
@@ -54,14 +53,14 @@ impl fmt::Debug for PartnerMessage {
 }
 
 /// A partner's code, as it was sent.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(inline)]
 #[serde(untagged)]
 pub enum UpstreamCode {
     /// A whole number.
     Number(i64),
     /// A text.
-    Text(#[cfg_attr(feature = "schema", schemars(length(max = MAX_CODE_CHARS)))] String),
+    Text(#[schemars(length(max = MAX_CODE_CHARS))] String),
 }
 
 masked_debug!(UpstreamCode);

@@ -57,8 +57,7 @@ pub enum Source {
 }
 
 /// Current state of a receipt. New values may be added.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReceiptState {
     /// The photo has not arrived in storage yet.

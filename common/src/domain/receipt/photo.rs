@@ -11,7 +11,7 @@ pub const MAGIC_BYTES: usize = 12;
 
 text_enum! {
     /// Media type of a photo.
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[derive(schemars::JsonSchema)]
     pub enum PhotoType {
         /// JPEG.
         Jpeg = "image/jpeg",

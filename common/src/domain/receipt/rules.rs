@@ -51,14 +51,13 @@ pub enum OnNoMatch {
 }
 
 /// A product range.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ProductRange {
     /// Name of the range.
-    #[cfg_attr(feature = "schema", schemars(length(max = 120)))]
+    #[schemars(length(max = 120))]
     pub name: String,
     /// Short tag line, or null.
-    #[cfg_attr(feature = "schema", schemars(length(max = 120)))]
+    #[schemars(length(max = 120))]
     pub tag: Option<String>,
 }
 

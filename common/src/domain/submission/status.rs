@@ -1,16 +1,14 @@
 //! The states of a submission, and the status shown to the consumer.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::message::MessageKey;
 
 text_enum! {
     /// Current state of a submission. New values may be added.
-    #[cfg_attr(
-        feature = "schema",
-        derive(schemars::JsonSchema),
-        schemars(rename = "SubmissionState")
-    )]
+    #[derive(JsonSchema)]
+    #[schemars(rename = "SubmissionState")]
     pub enum State {
         /// Still being checked: the receipt, or the partner's answer.
         Pending = "pending",
@@ -25,8 +23,7 @@ text_enum! {
 }
 
 /// Result of looking at the receipt. New values may be added.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewStatus {
     /// The receipt counts.
@@ -38,8 +35,7 @@ pub enum ReviewStatus {
 }
 
 /// The one status to show to the consumer. New values may be added.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DisplayStatus {
     /// The consumer is in.
