@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lambda_runtime::{LambdaEvent, service_fn};
+use lambda_runtime::{Error, LambdaEvent, service_fn};
 use serde_json::value::RawValue;
 
 use crate::app::job::EventContext;
@@ -16,25 +16,39 @@ use crate::runtime::http_handler::{
 };
 use crate::telemetry::{self, Telemetry};
 
-pub use lambda_runtime::Error;
+/// A function ends when the environment is misconfigured, or Lambda's runtime interface fails.
+pub type Served = Result<(), Error>;
 
 /// Runs [`Aws::prepare`] before the first event: a function has more CPU then.
-pub async fn serve<O: Endpoint>() -> Result<(), Error> {
-    let env = Env::from_process();
-    let aws = Aws::for_function(&env)?;
-    let responder = responder(&env)?;
-    let set_up = async { ApiHandler::<O>::new(AppContext::with_aws(aws.clone(), env, responder)?) };
-    // The network works during set-up.
-    let ((), function) = tokio::join!(biased; aws.prepare(O::NEEDS_SECRET), set_up);
-    serve_function(function?).await
+pub fn serve<O: Endpoint>() -> Served {
+    block_on(async {
+        let env = Env::from_process();
+        let aws = Aws::for_function(&env)?;
+        let responder = responder(&env)?;
+        let set_up =
+            async { ApiHandler::<O>::new(AppContext::with_aws(aws.clone(), env, responder)?) };
+        // The network works while clients and tables are set up.
+        let ((), function) = tokio::join!(biased; aws.prepare(O::NEEDS_SECRET), set_up);
+        run(function?).await
+    })
+}
+
+/// Serves a function that needs nothing of AWS.
+pub fn serve_handler<H: HttpHandler + 'static>(new: impl FnOnce(Responder) -> H) -> Served {
+    block_on(async { run(new(responder(&Env::from_process())?)).await })
+}
+
+fn block_on(serving: impl Future<Output = Served>) -> Served {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    runtime.enable_all().build()?.block_on(serving)
 }
 
 /// Call it once in a process: it installs the log.
-pub fn responder(env: &Env) -> Result<Responder, ConfigError> {
+fn responder(env: &Env) -> Result<Responder, ConfigError> {
     Responder::from_env(env, Clock::system(), Telemetry::cloud_watch(env))
 }
 
-pub async fn serve_function(function: impl HttpHandler + 'static) -> Result<(), Error> {
+async fn run(function: impl HttpHandler + 'static) -> Served {
     let function = Arc::new(function);
     // Raw, because Lambda would reply to events that `lambda_http` cannot read.
     let running = lambda_runtime::run(service_fn(move |event: LambdaEvent<Box<RawValue>>| {
@@ -50,20 +64,25 @@ pub async fn serve_function(function: impl HttpHandler + 'static) -> Result<(), 
     in_task(running).await
 }
 
-/// Waking the main task takes two system calls each time.
-async fn in_task(
-    running: impl Future<Output = Result<(), Error>> + Send + 'static,
-) -> Result<(), Error> {
+/// Waking the main task would take two system calls each time.
+async fn in_task(running: impl Future<Output = Served> + Send + 'static) -> Served {
     tokio::spawn(running).await?
 }
 
-pub async fn serve_events<F: EventHandler>() -> Result<(), Error> {
-    let env = Env::from_process();
-    let telemetry = Telemetry::cloud_watch(&env);
-    let context = EventContext::new(env, Clock::system(), telemetry)?;
-    let ((), function) =
-        tokio::join!(biased; context.aws.prepare(F::NEEDS_SECRET), async { F::connect(&context) });
-    let function = Arc::new(function?);
+/// Runs [`Aws::prepare`] before the first event.
+pub fn serve_events<F: EventHandler>() -> Served {
+    block_on(async {
+        let env = Env::from_process();
+        let telemetry = Telemetry::cloud_watch(&env);
+        let context = EventContext::new(env, Clock::system(), telemetry)?;
+        let connecting = async { F::connect(&context) };
+        let preparing = context.aws.prepare(F::NEEDS_SECRET);
+        let ((), function) = tokio::join!(biased; preparing, connecting);
+        run_events(Arc::new(function?)).await
+    })
+}
+
+async fn run_events<F: EventHandler>(function: Arc<F>) -> Served {
     let running = lambda_runtime::run(service_fn(move |event: LambdaEvent<F::Event>| {
         let function = Arc::clone(&function);
         // Lambda sends the event again after an error. Boxed as above.

@@ -1,6 +1,5 @@
-//! The function on AWS Lambda.
+use common::runtime::lambda;
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), common::runtime::lambda::Error> {
-    common::runtime::lambda::serve_events::<count_changes::CountChanges>().await
+fn main() -> lambda::Served {
+    lambda::serve_events::<count_changes::CountChanges>()
 }

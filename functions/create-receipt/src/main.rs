@@ -1,4 +1,5 @@
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), common::runtime::lambda::Error> {
-    common::runtime::lambda::serve::<create_receipt::CreateReceipt>().await
+use common::runtime::lambda;
+
+fn main() -> lambda::Served {
+    lambda::serve::<create_receipt::CreateReceipt>()
 }
