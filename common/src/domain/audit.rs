@@ -22,23 +22,21 @@ pub use self::check::{AuditBreak, AuditCheck, AuditFinding, VerifiedAudit};
 const FORM: u8 = 1;
 
 /// No field holds a phone, a code, a key or a secret.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditEntry {
     /// ARN of the AWS identity.
     pub who: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Name that the operator gave.
     pub by: Option<String>,
     pub action: String,
     /// `None` if the action concerns no single campaign.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub campaign: Option<String>,
     /// `None` if the action concerns both environments or no campaign.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub environment: Option<String>,
     /// Id or pseudonym of the affected record.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The operator's words.
     pub why: Option<String>,
     /// A JSON object, kept as text because the hash covers every character.
     pub details: String,

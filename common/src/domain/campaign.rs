@@ -26,7 +26,7 @@ pub struct Campaign {
     pub wrong_codes: WrongCodeLimit,
     pub messages: MessageOverrides,
     pub receipt: Option<ReceiptRules>,
-    #[serde(default)]
+    /// Set if a partner checks the codes.
     pub partner: Option<PartnerRules>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consent: Option<ConsentText>,

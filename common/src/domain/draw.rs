@@ -54,6 +54,7 @@ impl Operator {
 }
 
 /// Publishing and drawing each add their part once.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draw {
     pub name: DrawName,
@@ -77,27 +78,24 @@ pub struct Draw {
     pub given_by_hand: u64,
     pub frozen_at: Timestamp,
     pub frozen_by: Operator,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// When all evidence was in its bucket.
     pub published_at: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<DrawOutcome>,
     pub contact_changes: u64,
-    /// An operator's request never to draw it, in force once confirmed by a second one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// An operator's request never to draw it, in force once a second one has confirmed it.
     pub abandonment: Option<OperatorDecision>,
 }
 
-/// Held while a scope freezes; leads to the openings of an unrecorded draw.
+/// Held while a scope freezes. The openings of an unrecorded draw are found by it.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FreezeLock {
     /// Random, replaced at each change, which is conditional on the old id.
     pub id: String,
     pub draw: DrawName,
-    /// Deadline for recording the draw; `None` once recorded or given up.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Last time to record the draw; `None` once it is recorded or given up.
     pub expires_at: Option<Timestamp>,
     /// Folder of its openings, once they are uploaded.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub commitment: Option<String>,
 }
 

@@ -27,7 +27,8 @@ use super::scope::Scope;
 use super::settling::{Assignee, PendingSettlement};
 use super::timestamp::Timestamp;
 
-/// A consumer's attempt to enter, refused or not.
+/// A consumer's attempt to enter, also if it was refused.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Submission {
     pub submission_id: SubmissionId,
@@ -35,22 +36,18 @@ pub struct Submission {
     /// Stored in the key of the index by entrant.
     #[serde(skip)]
     pub entrant_id: EntrantId,
-    /// Kept for calling a winner; `None` once erased.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// For calling a winner; `None` once the person was erased.
     pub phone: Option<StoredPhone>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// `None` if it was refused.
     pub code_key: Option<String>,
-    /// Used for counting; `None` if no batch has the code, as with a partner.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Only for counting; `None` if no batch has the code, as when a partner judges it.
     pub batch: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Set if it was rejected because of its code.
     pub code_refusal: Option<CodeRefusal>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// `None` if it was refused.
     pub receipt_id: Option<ReceiptId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub receipt: Option<ReceiptSummary>,
     /// Unique among accepted submissions.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub purchase: Option<VerificationCode>,
     #[serde(rename = "standing")]
     pub status: SubmissionStatus,
@@ -58,31 +55,23 @@ pub struct Submission {
     pub reasons: Vec<String>,
     /// `YYYY-MM-DD` in the campaign's time zone, even if it settles later. Limits count by it.
     pub day: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
-    /// The consumer's description; no outcome depends on it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// As the consumer describes it; no outcome depends on it.
     pub claimed: Option<DeclaredPurchase>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub consent: Option<Consent>,
-    /// Deleted once settled.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Deleted when the submission is settled.
     pub partner_code: Option<Code>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream: Option<PartnerMessage>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<OperatorDecision>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub second_look: Option<SecondLook>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// `None` when it is settled.
     pub settling: Option<PendingSettlement>,
     /// Changes are conditional on it.
     pub revision: u32,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// For finding the request in the log.
     pub request_id: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<PastState>,
@@ -106,6 +95,7 @@ pub struct Consent {
 /// Each state adds some 200 bytes to every later write.
 const MAX_HISTORY: usize = 12;
 
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PastState {
     pub at: Timestamp,
@@ -114,9 +104,9 @@ pub struct PastState {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
     pub is_under_way: bool,
-    #[serde(rename = "surprise", skip_serializing_if = "Option::is_none")]
+    /// The unexpected response.
+    #[serde(rename = "surprise")]
     pub anomaly: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<OperatorDecision>,
 }
 

@@ -32,7 +32,7 @@ pub struct StoredCampaign {
     pub campaign: Campaign,
     pub revision: u64,
     /// `None` if a campaign file made the last change.
-    #[serde(rename = "pause_change", default)]
+    #[serde(rename = "pause_change")]
     pub pause: Option<PauseChange>,
     #[serde(skip)]
     item: Item,

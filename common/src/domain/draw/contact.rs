@@ -13,6 +13,7 @@ use crate::domain::timestamp::Timestamp;
 pub const MAX_CALLS: u8 = 3;
 const MIN_BETWEEN_CALLS: Duration = Duration::from_secs(60);
 
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contact {
     pub draw: DrawName,
@@ -23,15 +24,12 @@ pub struct Contact {
     pub place: u64,
     /// Row of `entries.csv`, from 0.
     pub row: u64,
-    /// The row's first reference, published. `None` if there was no number to call.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// First of the row, published. `None` if there was no number to call.
     pub reference: Option<Reference>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub submission_id: Option<SubmissionId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// `None` once the person was erased.
     pub region: Option<String>,
     /// `None` once the person was erased.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub masked_phone: Option<String>,
     /// Oldest first, starting with [`ContactEvent::Drawn`].
     pub steps: Vec<ContactStep>,

@@ -29,7 +29,7 @@ pub struct PartnerRules {
     pub method: Method,
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    #[serde(default)]
+    /// Carries our secret.
     pub secret: Option<PartnerSecret>,
     #[serde(default = "PartnerRules::most_seconds")]
     pub timeout_seconds: u32,

@@ -6,11 +6,8 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplyPointers {
     pub code: Pointer,
-    #[serde(default)]
     pub message: Option<Pointer>,
-    #[serde(default)]
     pub entries: Option<Pointer>,
-    #[serde(default)]
     pub prize: Option<Pointer>,
 }
 

@@ -19,8 +19,7 @@ pub struct ReceiptSummary {
     pub date: Option<String>,
     pub branch: Option<String>,
     pub items_summary: Option<String>,
-    /// Entries if an operator accepts; `None` if no item qualifies. Not shown to callers.
-    #[serde(default)]
+    /// Earned if an operator accepts it; `None` if no item qualifies. Not shown to callers.
     pub counted_entries: Option<u32>,
 }
 

@@ -27,14 +27,15 @@ use super::ids::{ReceiptId, SubmissionId};
 use super::scope::Scope;
 use super::timestamp::Timestamp;
 
+/// As announced by a caller, with its progress.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     pub receipt_id: ReceiptId,
     pub scope: Scope,
     pub source: Source,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Set once it is in storage.
     pub arrived: Option<StoredPhoto>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub attached_to: Option<SubmissionId>,
     pub created_at: Timestamp,
 }

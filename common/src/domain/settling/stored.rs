@@ -15,7 +15,6 @@ pub(super) struct StoredSettlement {
     asked: u32,
     #[serde(default)]
     may_have_arrived: bool,
-    #[serde(default)]
     silent_since: Option<Timestamp>,
     tally: LookupFailures,
     prize: Option<String>,
