@@ -87,7 +87,7 @@ pub struct LookupFailures {
     pub throttled: u32,
     /// Number in a row.
     pub trouble: u32,
-    #[serde(rename = "silent_since")]
+    /// `None` while the authority answers.
     pub unanswered_since: Option<Timestamp>,
 }
 
@@ -139,7 +139,7 @@ impl LookupFailures {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartnerProgress {
     pub attempts: u32,
     /// A request whose answer was lost may have redeemed the code.

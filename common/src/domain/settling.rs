@@ -1,14 +1,11 @@
 //! The pending work of a submission: who acts next and when, and the failures so far. The table
 //! lists due submissions by it, so none depends on its message.
 
-mod stored;
-
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use self::stored::StoredSettlement;
 use super::retry::{LookupFailures, PartnerProgress};
 use super::timestamp::Timestamp;
 
@@ -16,7 +13,6 @@ use super::timestamp::Timestamp;
 pub const PARTNER_STEPS_PER_MINUTE: u16 = 640;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "StoredSettlement", into = "StoredSettlement")]
 pub struct PendingSettlement {
     pub assignee: Assignee,
     /// The end of the lease during a step.
@@ -27,7 +23,8 @@ pub struct PendingSettlement {
     pub anomaly: Option<Anomaly>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Progress {
     TaxAuthority(LookupFailures),
     Partner(PartnerProgress),
@@ -44,7 +41,6 @@ impl Progress {
 
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anomaly {
-    #[serde(rename = "what")]
     pub summary: String,
     /// May contain a receipt's secrets.
     pub excerpt: Option<String>,
@@ -79,7 +75,7 @@ text_enum! {
 #[serde(rename_all = "snake_case")]
 pub enum Assignee {
     Service,
-    #[serde(rename = "person")]
+    /// The service does nothing more.
     Operator,
 }
 
@@ -167,7 +163,7 @@ impl PendingSettlement {
 
     fn after_step(&self, assignee: Assignee, next_step_at: Timestamp) -> Self {
         let progress = match self.progress {
-            Progress::TaxAuthority(failures) => Progress::TaxAuthority(failures),
+            Progress::TaxAuthority(_) => self.progress,
             Progress::Partner(_) => Progress::Partner(self.partner_progress()),
         };
         Self {

@@ -105,7 +105,6 @@ pub struct PastState {
     pub reasons: Vec<String>,
     pub is_under_way: bool,
     /// The unexpected response.
-    #[serde(rename = "surprise")]
     pub anomaly: Option<String>,
     pub decision: Option<OperatorDecision>,
 }

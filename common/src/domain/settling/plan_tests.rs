@@ -203,3 +203,15 @@ fn the_words_of_a_response_do_not_print() {
         "{printed}"
     );
 }
+
+#[test]
+fn records_are_read_as_they_were_written() {
+    for pending in [asked(), PendingSettlement::due_at(NOW, None).escalate(NOW)] {
+        let record = serde_json::to_string(&pending).expect("writable");
+        assert_eq!(
+            serde_json::from_str::<PendingSettlement>(&record).expect("readable"),
+            pending,
+            "{record}"
+        );
+    }
+}
