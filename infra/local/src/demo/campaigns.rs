@@ -1,253 +1,117 @@
 //! The demo campaigns, as they are loaded, printed and shown on the try page.
 
-use serde::Serialize;
+use std::sync::LazyLock;
 
-use super::commands::{self, Caller, Command};
+use serde::{Deserialize, Serialize};
+
 use crate::{partner, tax_portal};
 
-#[derive(Clone, Copy, Serialize)]
-pub(crate) struct Words {
-    en: &'static str,
-    sw: &'static str,
+/// The file `demo/campaigns.yaml`.
+#[derive(Deserialize)]
+pub(crate) struct DemoList {
+    pub(super) parts: Vec<(String, String)>,
+    pub(super) first_entry: String,
+    pub(crate) minted: Words,
+    pub(crate) with_prize: Words,
+    pub(crate) campaigns: Vec<DemoCampaign>,
 }
 
-/// A code or receipt to click, and its outcome. `{n}` stands for digits that make it unique.
-#[derive(Clone, Serialize)]
-pub(crate) struct Sample<V = &'static str> {
-    pub(crate) value: V,
-    pub(crate) what: Words,
-}
-
-pub(crate) struct Samples {
-    pub(crate) codes: &'static [Sample],
-    pub(crate) receipts: &'static [Sample],
-}
-
-type Cases = fn() -> Vec<(&'static str, &'static str)>;
-
+#[derive(Deserialize)]
 pub(crate) struct DemoCampaign {
-    pub(crate) slug: &'static str,
-    pub(crate) file: &'static str,
-    pub(crate) prize: Option<&'static str>,
+    pub(crate) slug: String,
+    pub(crate) prize: Option<String>,
     pub(crate) what: Words,
     pub(crate) test: Samples,
+    #[serde(default)]
     pub(crate) live: Samples,
-    pub(super) commands: fn(&Caller<'_>) -> Vec<Command>,
-    /// Reached by the live key.
-    pub(super) simulator: Option<&'static str>,
-    /// Other values that the simulator knows, with a heading.
-    pub(super) cases: Option<(&'static str, Cases)>,
+    /// The simulator that the live key reaches.
+    pub(super) simulator: Option<Simulator>,
+    /// True if other values that the simulator knows are listed here.
+    #[serde(default)]
+    pub(super) lists_cases: bool,
 }
 
-const NONE: Samples = Samples {
-    codes: &[],
-    receipts: &[],
-};
-const TEST_CODES: Samples = Samples {
-    codes: &[
-        sample("TEST-0-VALID.{n}", "enters", "inaingia"),
-        sample("TEST-0-INSTANT-WIN.{n}", "wins a prize", "inashinda zawadi"),
-        sample("TEST-0-INVALID.{n}", "is not a code", "si namba sahihi"),
-        sample(
-            "TEST-0-ALREADY-USED.{n}",
-            "was used by another phone",
-            "imeshatumika",
-        ),
-        sample(
-            "TEST-0-SLOW.{n}",
-            "is checked first, then enters",
-            "inahakikiwa kwanza, kisha inaingia",
-        ),
-        sample(
-            "TEST-0-CHECKING.{n}",
-            "stays in checking",
-            "inabaki katika uhakiki",
-        ),
-    ],
-    receipts: &[],
-};
-const TEST_RECEIPTS: Samples = Samples {
-    codes: &[],
-    receipts: &[
-        sample(
-            "TEST0VERIFIED.{n}",
-            "is found and enters",
-            "inapatikana na inaingia",
-        ),
-        sample(
-            "TEST0REVIEW.{n}",
-            "waits for an operator",
-            "inasubiri mtu aikague",
-        ),
-        sample(
-            "TEST0WRONGSTORE.{n}",
-            "is of a shop that takes no part",
-            "ni ya duka lisiloshiriki",
-        ),
-        sample("TEST0UNREADABLE.{n}", "cannot be read", "haisomeki"),
-        sample(
-            "TEST0SLOW.{n}",
-            "is checked first, then enters",
-            "inahakikiwa kwanza, kisha inaingia",
-        ),
-    ],
-};
-const PARTNER_CODES: Samples = Samples {
-    codes: &[
-        sample("OKAY-{n}", "the partner accepts it", "mshirika anaikubali"),
-        sample(
-            "WINS-{n}",
-            "the partner gives a prize",
-            "mshirika anatoa zawadi",
-        ),
-        sample(
-            "BADC-{n}",
-            "the partner does not know it",
-            "mshirika haitambui",
-        ),
-        sample(
-            "USED-{n}",
-            "the partner has seen it before",
-            "mshirika ameshaiona",
-        ),
-        sample(
-            "DOWN-{n}",
-            "the partner is down at first",
-            "mshirika hapatikani mwanzoni",
-        ),
-    ],
-    receipts: &[],
-};
-const LIVE_RECEIPTS: Samples = Samples {
-    codes: &[],
-    receipts: &[
-        sample("GOOD01{n}", "counts", "inakubalika"),
-        sample(
-            "MANY01{n}",
-            "counts several times",
-            "inahesabiwa mara kadhaa",
-        ),
-        sample("GENR01{n}", "names no product", "haitaji bidhaa yoyote"),
-        sample(
-            "SHOP01{n}",
-            "is of another trader",
-            "ni ya mfanyabiashara mwingine",
-        ),
-        sample("OLDD01{n}", "is 400 days old", "ina siku 400"),
-        sample("LATE01{n}", "is found only later", "inapatikana baadaye tu"),
-        sample("NONE01{n}", "is never found", "haipatikani kamwe"),
-    ],
-};
-const TAX_AUTHORITY: Option<&str> = Some("the simulated tax authority is asked");
+#[derive(Clone, Deserialize, Serialize)]
+pub(crate) struct Words {
+    en: String,
+    sw: String,
+}
 
-pub(crate) static CAMPAIGNS: [DemoCampaign; 6] = [
-    DemoCampaign {
-        slug: "chai-bora-2026",
-        file: include_str!("../../demo/chai-bora-2026.yaml"),
-        prize: None,
-        what: words(
-            "A code on every pack. Each phone may enter three times a day.",
-            "Namba kwenye kila pakiti. Kila simu inaweza kushiriki mara tatu kwa siku.",
-        ),
-        test: TEST_CODES,
-        live: NONE,
-        commands: commands::codes,
-        simulator: None,
-        cases: None,
-    },
-    DemoCampaign {
-        slug: "duka-kuu-2026",
-        file: include_str!("../../demo/duka-kuu-2026.yaml"),
-        prize: None,
-        what: words(
-            "A receipt alone, as a photo or typed in. Your operator looks at what a machine cannot decide.",
-            "Risiti pekee, kwa picha au kwa kuandika. Mtu huangalia kile ambacho mashine haiwezi kuamua.",
-        ),
-        test: TEST_RECEIPTS,
-        live: LIVE_RECEIPTS,
-        commands: commands::receipt_alone,
-        simulator: TAX_AUTHORITY,
-        cases: Some((
-            "Receipts of the simulated tax authority: these letters, 01 or 02 for the shop, any number:",
-            || {
+/// What one environment can be sent, apart from minted codes.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Samples {
+    pub(crate) codes: Vec<Sample>,
+    pub(crate) receipts: Vec<Sample>,
+    /// Commands to paste, each with its result.
+    pub(super) commands: Vec<(String, String)>,
+}
+
+#[derive(Clone, Deserialize, Serialize)]
+pub(crate) struct Sample {
+    pub(crate) value: String,
+    pub(crate) what: Words,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Simulator {
+    TaxAuthority,
+    Partner,
+}
+
+macro_rules! files {
+    ($($slug:literal)*) => {
+        [$(($slug, include_str!(concat!("../../demo/", $slug, ".yaml")))),*]
+    };
+}
+
+const FILES: [(&str, &str); 6] = files![
+    "chai-bora-2026" "duka-kuu-2026" "risiti-na-namba-2026" "bahati-2026" "soda-rush-2026" "mango-2025"
+];
+
+#[expect(clippy::expect_used, reason = "the file is a part of the program")]
+pub(crate) static DEMO: LazyLock<DemoList> = LazyLock::new(|| {
+    let list = serde_saphyr::from_str(include_str!("../../demo/campaigns.yaml"));
+    list.expect("campaigns.yaml has the form of a `DemoList`")
+});
+
+impl DemoCampaign {
+    /// The campaign file.
+    pub(super) fn file(&self) -> &'static str {
+        let file = FILES.iter().find(|(slug, _)| *slug == self.slug);
+        file.map_or("", |(_, text)| text)
+    }
+}
+
+impl Simulator {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::TaxAuthority => "the simulated tax authority",
+            Self::Partner => "the simulated partner",
+        }
+    }
+
+    /// Prefixes with their outcomes, under a heading.
+    pub(super) fn cases(self) -> String {
+        let (heading, cases): (_, Vec<_>) = match self {
+            Self::TaxAuthority => (
+                "Receipts of the simulated tax authority: these letters, 01 or 02 for the shop, any number:",
                 tax_portal::cases::CASES
                     .iter()
                     .map(|case| (case.prefix, case.what))
-                    .collect()
-            },
-        )),
-    },
-    DemoCampaign {
-        slug: "risiti-na-namba-2026",
-        file: include_str!("../../demo/risiti-na-namba-2026.yaml"),
-        prize: None,
-        what: words(
-            "A code together with the receipt of its purchase.",
-            "Namba pamoja na risiti ya ununuzi wake.",
-        ),
-        test: Samples {
-            receipts: TEST_RECEIPTS.receipts,
-            ..TEST_CODES
-        },
-        live: LIVE_RECEIPTS,
-        commands: commands::receipt_and_code,
-        simulator: TAX_AUTHORITY,
-        cases: None,
-    },
-    DemoCampaign {
-        slug: "bahati-2026",
-        file: include_str!("../../demo/bahati-2026.yaml"),
-        prize: None,
-        what: words(
-            "A partner of the brand judges the codes.",
-            "Mshirika wa chapa ndiye anayehakiki namba.",
-        ),
-        test: TEST_CODES,
-        live: PARTNER_CODES,
-        commands: commands::partner,
-        simulator: Some("the simulated partner is asked"),
-        cases: Some((
-            "Codes of the simulated partner: these letters, then anything, such as OKAY-0001:",
-            || {
+                    .collect(),
+            ),
+            Self::Partner => (
+                "Codes of the simulated partner: these letters, then anything, such as OKAY-0001:",
                 partner::cases::CASES
                     .iter()
                     .map(|case| (case.prefix, case.what))
-                    .collect()
-            },
-        )),
-    },
-    DemoCampaign {
-        slug: "soda-rush-2026",
-        file: include_str!("../../demo/soda-rush-2026.yaml"),
-        prize: Some("A crate of soda"),
-        what: words(
-            "Some codes win a prize at once.",
-            "Baadhi ya namba hushinda zawadi papo hapo.",
-        ),
-        test: TEST_CODES,
-        live: NONE,
-        commands: commands::prize,
-        simulator: None,
-        cases: None,
-    },
-    DemoCampaign {
-        slug: "mango-2025",
-        file: include_str!("../../demo/mango-2025.yaml"),
-        prize: None,
-        what: words("A campaign that is over.", "Kampeni iliyokwisha."),
-        test: NONE,
-        live: NONE,
-        commands: commands::ended,
-        simulator: None,
-        cases: None,
-    },
-];
-
-pub(crate) const fn words(en: &'static str, sw: &'static str) -> Words {
-    Words { en, sw }
-}
-
-const fn sample(value: &'static str, en: &'static str, sw: &'static str) -> Sample {
-    let what = words(en, sw);
-    Sample { value, what }
+                    .collect(),
+            ),
+        };
+        let line = |(prefix, what)| format!("    {prefix}  {what}\n");
+        let lines: String = cases.into_iter().map(line).collect();
+        format!("\n  {heading}\n{lines}")
+    }
 }

@@ -20,7 +20,6 @@ use serde::{Deserialize, Serialize};
 use crate::{partner, private_file};
 
 pub(crate) mod campaigns;
-mod commands;
 pub(crate) mod paper;
 pub(crate) mod past;
 mod printed;
@@ -29,7 +28,7 @@ pub mod draw;
 pub mod entries;
 pub mod samples;
 
-use self::campaigns::{CAMPAIGNS, DemoCampaign};
+use self::campaigns::{DEMO, DemoCampaign};
 pub use self::printed::describe;
 
 const PARTNER_URL: &str = "PARTNER_URL";
@@ -145,9 +144,9 @@ async fn move_partner(env: &Env, demos: &[Demo], partner_url: &str) -> Result<()
 async fn make(env: &Env, partner_url: &str, clock: &Clock) -> Result<Vec<Demo>, DemoError> {
     let tables = Tables::from_env(env, &Aws::for_function(env)?)?;
     let mut files = Vec::new();
-    for campaign in &CAMPAIGNS {
-        let text = campaign.file.replace(PARTNER_URL, partner_url);
-        let file = campaign_file::read(campaign.slug, &text).map_err(|problems| {
+    for campaign in &DEMO.campaigns {
+        let text = campaign.file().replace(PARTNER_URL, partner_url);
+        let file = campaign_file::read(&campaign.slug, &text).map_err(|problems| {
             let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
             DemoError::Refused(problems.join("; "))
         })?;
@@ -155,10 +154,11 @@ async fn make(env: &Env, partner_url: &str, clock: &Clock) -> Result<Vec<Demo>, 
     }
     apply(&tables, &files, clock.now()).await?;
     let mut demos = Vec::new();
-    for (file, DemoCampaign { prize, .. }) in files.iter().zip(&CAMPAIGNS) {
+    for (file, DemoCampaign { prize, .. }) in files.iter().zip(&DEMO.campaigns) {
+        let prize = prize.as_deref();
         let campaign = &file.campaign;
-        let test = access(&tables, campaign, Environment::Test, *prize, clock).await?;
-        let live = access(&tables, campaign, Environment::Live, *prize, clock).await?;
+        let test = access(&tables, campaign, Environment::Test, prize, clock).await?;
+        let live = access(&tables, campaign, Environment::Live, prize, clock).await?;
         demos.push(Demo {
             slug: campaign.slug.clone(),
             name: campaign.name.clone(),
@@ -228,9 +228,8 @@ async fn minted(
 impl Demo {
     /// `None` for one that an earlier build loaded.
     pub(crate) fn campaign(&self) -> Option<&'static DemoCampaign> {
-        CAMPAIGNS
-            .iter()
-            .find(|campaign| campaign.slug == self.slug.as_str())
+        let mut campaigns = DEMO.campaigns.iter();
+        campaigns.find(|campaign| campaign.slug == self.slug.as_str())
     }
 
     pub fn slug(&self) -> &CampaignSlug {

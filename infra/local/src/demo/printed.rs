@@ -5,8 +5,7 @@
 
 use common::domain::scope::Environment;
 
-use super::campaigns::DemoCampaign;
-use super::commands::{Caller, Command};
+use super::campaigns::DEMO;
 use super::{Access, Demo};
 
 /// Blocks that work in this stage: staging refuses live keys.
@@ -16,19 +15,8 @@ pub fn describe(demos: &[Demo], base_url: &str, stage: &str) -> String {
 }
 
 impl Demo {
-    /// Repeated, it returns the same entry.
     pub fn first_entry(&self, base_url: &str) -> String {
-        let caller = self.caller(base_url, Environment::Test);
-        caller.enter("first-entry", "0715000444", caller.code(7))
-    }
-
-    fn caller<'a>(&'a self, base_url: &'a str, environment: Environment) -> Caller<'a> {
-        Caller {
-            base_url,
-            slug: self.slug.as_str(),
-            access: self.access(environment),
-            live: environment == Environment::Live,
-        }
+        self.fill(&DEMO.first_entry, base_url, Environment::Test)
     }
 
     fn describe(&self, base_url: &str, takes_live_keys: bool) -> String {
@@ -37,39 +25,56 @@ impl Demo {
         if takes_live_keys {
             text += &self.live.describe("live");
         }
-        let Some(DemoCampaign {
-            commands,
-            simulator,
-            cases,
-            ..
-        }) = self.campaign()
-        else {
+        let Some(campaign) = self.campaign() else {
             return text;
         };
-        let block = |environment, title: &str| {
-            let commands = commands(&self.caller(base_url, environment));
-            let lines = commands
-                .iter()
-                .map(|(says, command): &Command| format!("  echo '-- {says}'\n  {command}\n"));
-            format!(
-                "\n  echo '== {slug} {title}'\n{}",
-                lines.collect::<String>()
-            )
+        let block = |environment, title: &str, commands: &[(String, String)]| {
+            let lines = commands.iter().map(|(says, command)| {
+                let command = self.fill(command, base_url, environment);
+                format!("  echo '-- {says}'\n  {command}\n")
+            });
+            let lines: String = lines.collect();
+            format!("\n  echo '== {slug} {title}'\n{lines}")
         };
-        text += &block(Environment::Test, "with the test key");
-        // Test keys never reach a simulator.
-        if takes_live_keys && let Some(simulator) = simulator {
-            text += &block(
-                Environment::Live,
-                &format!("with the live key: {simulator}"),
-            );
-            if let Some((heading, cases)) = cases {
-                let cases = cases().into_iter();
-                let lines = cases.map(|(prefix, what)| format!("    {prefix}  {what}\n"));
-                text += &format!("\n  {heading}\n{}", lines.collect::<String>());
+        text += &block(
+            Environment::Test,
+            "with the test key",
+            &campaign.test.commands,
+        );
+        if takes_live_keys && let Some(simulator) = campaign.simulator {
+            let title = format!("with the live key: {} is asked", simulator.name());
+            text += &block(Environment::Live, &title, &campaign.live.commands);
+            if campaign.lists_cases {
+                text += &simulator.cases();
             }
         }
         text
+    }
+
+    /// Fills the placeholders of a command.
+    fn fill(&self, command: &str, base_url: &str, environment: Environment) -> String {
+        let Access {
+            key,
+            codes,
+            prize_codes,
+        } = self.access(environment);
+        let numbered = |name: &'static str, codes: &[String]| {
+            let codes = (1..).zip(codes.to_owned());
+            codes.map(move |(number, code)| (format!("{name}{number}"), code))
+        };
+        let own = [
+            ("url", base_url),
+            ("key", key),
+            ("slug", self.slug.as_str()),
+        ];
+        let own = own.map(|(name, word)| (name.to_owned(), word.to_owned()));
+        let words = DEMO.parts.iter().cloned().chain(own);
+        let words = words
+            .chain(numbered("code", codes))
+            .chain(numbered("prize", prize_codes));
+        words.fold(command.to_owned(), |command, (name, word)| {
+            command.replace(&format!("{{{name}}}"), &word)
+        })
     }
 }
 

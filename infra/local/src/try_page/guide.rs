@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::demo::Demo;
-use crate::demo::campaigns::{Sample, Samples, Words, words};
+use crate::demo::campaigns::{DEMO, Sample, Samples, Words};
 use crate::tax_portal::cases::TIME;
 
 #[derive(Serialize)]
@@ -30,19 +30,16 @@ pub(super) struct First<'a> {
 struct CampaignGuide<'a> {
     slug: &'a str,
     name: &'a str,
-    what: Words,
-    environments: Vec<EnvironmentGuide<'a>>,
+    what: &'static Words,
+    environments: Vec<EnvironmentGuide>,
 }
 
 #[derive(Serialize)]
-struct EnvironmentGuide<'a> {
+struct EnvironmentGuide {
     name: &'static str,
-    codes: Vec<Sample<&'a str>>,
+    codes: Vec<Sample>,
     receipts: &'static [Sample],
 }
-
-const MINTED: Words = words("a code of a pack", "namba ya pakiti");
-const WITH_PRIZE: Words = words("a code with a prize", "namba yenye zawadi");
 
 /// Minted codes shown of each kind.
 const MAX_MINTED: usize = 3;
@@ -74,30 +71,33 @@ fn campaign(demo: &Demo, takes_live_keys: bool) -> Option<CampaignGuide<'_>> {
         environments.push(environment(demo, Environment::Live, &campaign.live));
     }
     Some(CampaignGuide {
-        slug: campaign.slug,
+        slug: &campaign.slug,
         name: demo.name(),
-        what: campaign.what,
+        what: &campaign.what,
         environments,
     })
 }
 
-fn environment<'a>(
-    demo: &'a Demo,
+fn environment(
+    demo: &Demo,
     environment: Environment,
     samples: &'static Samples,
-) -> EnvironmentGuide<'a> {
+) -> EnvironmentGuide {
     let access = demo.access(environment);
-    let minted = [(&access.codes, MINTED), (&access.prize_codes, WITH_PRIZE)];
+    let minted = [
+        (&access.codes, &DEMO.minted),
+        (&access.prize_codes, &DEMO.with_prize),
+    ];
     let minted = minted.into_iter().flat_map(|(codes, what)| {
         let shown = codes.iter().take(MAX_MINTED);
         shown.map(move |code| Sample {
-            value: code.as_str(),
-            what,
+            value: code.clone(),
+            what: what.clone(),
         })
     });
     EnvironmentGuide {
         name: environment.as_str(),
         codes: samples.codes.iter().cloned().chain(minted).collect(),
-        receipts: samples.receipts,
+        receipts: &samples.receipts,
     }
 }
