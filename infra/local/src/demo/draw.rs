@@ -17,7 +17,6 @@ use super::{DemoError, unusable};
 
 const CAMPAIGN: &str = "chai-bora-2026";
 const DRAW: &str = "demo";
-const KETTLE: &str = "A kettle";
 const ENTRANTS: u32 = 12;
 
 /// Minutes before now.
@@ -28,6 +27,17 @@ const TO: i64 = 120;
 const ROUND: Duration = Duration::from_secs(10);
 /// Divides the notice before a round.
 const SPEEDUP: &str = "1000";
+
+/// The commands after the freeze: the first winner of the kettle declines, the second takes it.
+const WALK: [&str; 7] = [
+    "run",
+    "call --tier Kettle --winner 1 --outcome reached",
+    "skip --tier Kettle --winner 1 --reason declined --inspector A.Inspector --yes",
+    "call --tier Kettle --winner 2 --outcome reached",
+    "confirm --tier Kettle --winner 2",
+    "hand-over --tier Kettle --winner 2",
+    "call --tier Airtime --winner 1 --outcome reached",
+];
 
 pub const COMMANDS: &str = "\
 The draw `demo` of chai-bora-2026 is finished. With the ready file's name in place of ready.json:
@@ -62,69 +72,26 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
     // A freeze comes at least ten minutes before its round otherwise.
     let speedup = (config::RETRY_SPEEDUP.to_owned(), SPEEDUP.to_owned());
     let env = env.clone().overridden_by([speedup].into_iter().collect());
-    let kettle = format!("{KETTLE}=1");
-    let walk: [&[&str]; 8] = [
-        &[
-            "freeze",
-            "--from",
-            &from,
-            "--to",
-            &to,
-            "--at",
-            &round,
-            "--prize",
-            &kettle,
-            "--prize",
-            "Airtime=2",
-            "--output",
-            &output,
-            "--yes",
-        ],
-        &["run"],
-        &[
-            "call",
-            "--tier",
-            KETTLE,
-            "--winner",
-            "1",
-            "--outcome",
-            "reached",
-        ],
-        &[
-            "skip",
-            "--tier",
-            KETTLE,
-            "--winner",
-            "1",
-            "--reason",
-            "declined",
-            "--inspector",
-            "A. Inspector",
-            "--yes",
-        ],
-        &[
-            "call",
-            "--tier",
-            KETTLE,
-            "--winner",
-            "2",
-            "--outcome",
-            "reached",
-        ],
-        &["confirm", "--tier", KETTLE, "--winner", "2"],
-        &["hand-over", "--tier", KETTLE, "--winner", "2"],
-        &[
-            "call",
-            "--tier",
-            "Airtime",
-            "--winner",
-            "1",
-            "--outcome",
-            "reached",
-        ],
+    let freeze = [
+        "freeze",
+        "--from",
+        &from,
+        "--to",
+        &to,
+        "--at",
+        &round,
+        "--prize",
+        "Kettle=1",
+        "--prize",
+        "Airtime=2",
+        "--output",
+        &output,
+        "--yes",
     ];
-    for arguments in walk {
-        run(arguments, &env, clock).await?;
+    run(&freeze, &env, clock).await?;
+    for command in WALK {
+        let words: Vec<_> = command.split(' ').collect();
+        run(&words, &env, clock).await?;
     }
     Ok(())
 }

@@ -1,5 +1,9 @@
 //! The simulated partner's behavior, by a code's first four letters.
 
+use self::Behavior::*;
+use self::Reply::*;
+
+/// Codes that begin with the same four letters.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     pub prefix: &'static str,
@@ -47,9 +51,9 @@ const USED: i64 = 21;
 const LIMIT: i64 = 22;
 const BLOCKED: i64 = 23;
 
-pub(super) const NOT_A_CODE: Reply = Reply::Status(200, INVALID, "Invalid code");
-pub(super) const USED_BEFORE: Reply = Reply::Status(200, USED, "Code already used");
-pub(super) const UNAVAILABLE: Reply = Reply::Text(503, HTML, "<h1>Service unavailable</h1>");
+pub(super) const NOT_A_CODE: Reply = Status(200, INVALID, "Invalid code");
+pub(super) const USED_BEFORE: Reply = Status(200, USED, "Code already used");
+pub(super) const UNAVAILABLE: Reply = Text(503, HTML, "<h1>Service unavailable</h1>");
 const LOGIN: &str = "<!doctype html><title>Login</title><h1>Please log in</h1>";
 const TEXT_ENTRIES: &str = r#"{"status":0,"text":"Accepted","entries":"2","prize":null}"#;
 const TWO_DOCUMENTS: &str =
@@ -58,84 +62,72 @@ const HTML: &str = "text/html; charset=utf-8";
 pub(super) const JSON: &str = "application/json";
 
 pub const CASES: &[Case] = &[
-    case("OKAY", "accepted, with 2 entries", Behavior::Accept),
-    case("WINS", "accepted, with an instant prize", Behavior::Win),
+    case("OKAY", "accepted, with 2 entries", Accept),
+    case("WINS", "accepted, with an instant prize", Win),
     fixed("BADC", "refused: not a code", NOT_A_CODE),
     fixed("USED", "refused: used already", USED_BEFORE),
     fixed(
         "LIMT",
         "refused: the limit is reached",
-        Reply::Status(200, LIMIT, "Limit reached"),
+        Status(200, LIMIT, "Limit reached"),
     ),
-    fixed(
-        "BLOK",
-        "refused: blocked",
-        Reply::Status(200, BLOCKED, "Blocked"),
-    ),
+    fixed("BLOK", "refused: blocked", Status(200, BLOCKED, "Blocked")),
     fixed(
         "MISS",
         "404 with the status of an invalid code",
-        Reply::Status(404, INVALID, "Invalid code"),
+        Status(404, INVALID, "Invalid code"),
     ),
     fixed(
         "CONF",
         "409 with the status of a used code",
-        Reply::Status(409, USED, "Code already used"),
+        Status(409, USED, "Code already used"),
     ),
     fixed(
         "ODDS",
         "422 with the status of an accepted code",
-        Reply::Status(422, ACCEPTED, "Accepted"),
+        Status(422, ACCEPTED, "Accepted"),
     ),
     case(
         "SLOW",
         "accepted, but said too late; at once when asked again",
-        Behavior::Slow,
+        Slow,
     ),
-    case(
-        "DOWN",
-        "503 the first two times, then accepted",
-        Behavior::Down,
-    ),
+    case("DOWN", "503 the first two times, then accepted", Down),
     case(
         "DNBC",
         "503 the first two times, then refused: not a code",
-        Behavior::DownThenInvalid,
+        DownThenInvalid,
     ),
     case(
         "GONE",
         "accepted, but the connection breaks; said when asked again",
-        Behavior::Gone,
+        Gone,
     ),
-    case(
-        "FLIP",
-        "accepted, and used already when asked again",
-        Behavior::Flip,
-    ),
+    case("FLIP", "accepted, and used already when asked again", Flip),
     fixed("DEAD", "503, always", UNAVAILABLE),
     fixed(
         "HTML",
         "200 with a page instead of JSON",
-        Reply::Text(200, HTML, LOGIN),
+        Text(200, HTML, LOGIN),
     ),
-    fixed("HUGE", "200 with 10 MB", Reply::Huge),
+    fixed("HUGE", "200 with 10 MB", Huge),
     fixed(
         "STRG",
         "200 with entries as text",
-        Reply::Text(200, JSON, TEXT_ENTRIES),
+        Text(200, JSON, TEXT_ENTRIES),
     ),
     fixed(
         "NEWC",
         "200 with an unknown status",
-        Reply::Status(200, 77, "A new kind of answer"),
+        Status(200, 77, "A new kind of answer"),
     ),
     fixed(
         "TWOJ",
         "200 with two JSON documents",
-        Reply::Text(200, JSON, TWO_DOCUMENTS),
+        Text(200, JSON, TWO_DOCUMENTS),
     ),
-    fixed("MOVE", "a redirect to http://169.254.169.254/", Reply::Move),
-    fixed("DRIP", "byte by byte, without end", Reply::Drip),
+    fixed("MOVE", "a redirect to http://169.254.169.254/", Move),
+    fixed("DRIP", "byte by byte, without end", Drip),
 ];
 
 const fn case(prefix: &'static str, what: &'static str, behavior: Behavior) -> Case {

@@ -2,8 +2,11 @@
 
 use chrono::Days;
 
-/// A code is a prefix, the shop's two digits and a running number: `GOOD010001` is a receipt of the
-/// first shop.
+use self::Behavior::*;
+use self::Paper::*;
+
+/// Behavior for all codes with one prefix. A code is the prefix, the shop's two digits, then any running number:
+/// `GOOD010001` is a receipt of the first shop.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     pub prefix: &'static str,
@@ -63,97 +66,69 @@ pub const CASES: &[Case] = &[
     case(
         "GOOD",
         "found, with a product that takes part",
-        Behavior::Found(Paper::Wanted),
+        Found(Wanted),
     ),
     case(
         "MANY",
         "found, with several of them; one quantity is decimal",
-        Behavior::Found(Paper::Many),
+        Found(Many),
     ),
-    case(
-        "GENR",
-        "found, but it names no product",
-        Behavior::Found(Paper::Generic),
-    ),
+    case("GENR", "found, but it names no product", Found(Generic)),
     case(
         "NOIT",
         "found, but none of its products takes part",
-        Behavior::Found(Paper::Unwanted),
+        Found(Unwanted),
     ),
-    case(
-        "VOID",
-        "found, but cancelled",
-        Behavior::Found(Paper::Cancelled),
-    ),
+    case("VOID", "found, but cancelled", Found(Cancelled)),
     case(
         "TRAI",
         "found, but of a device in training",
-        Behavior::Found(Paper::Training),
+        Found(Training),
     ),
-    case(
-        "OLDD",
-        "found, dated 400 days ago",
-        Behavior::Found(Paper::LongAgo),
-    ),
-    case(
-        "FUTR",
-        "found, dated the day after tomorrow",
-        Behavior::Found(Paper::Future),
-    ),
+    case("OLDD", "found, dated 400 days ago", Found(LongAgo)),
+    case("FUTR", "found, dated the day after tomorrow", Found(Future)),
     case(
         "SHOP",
         "found, of a trader that does not take part",
-        Behavior::Found(Paper::OtherShop),
+        Found(OtherShop),
     ),
     case(
         "SERI",
         "found, of the trader's, but of an unknown device",
-        Behavior::Found(Paper::OtherDevice),
+        Found(OtherDevice),
     ),
     case(
         "OLDP",
         "found, on a page of the older layout",
-        Behavior::Found(Paper::OlderPage),
+        Found(OlderPage),
     ),
     case(
         "TIME",
         "found; another time is answered in place",
-        Behavior::Found(Paper::Wanted),
+        Found(Wanted),
     ),
-    case(
-        "LATE",
-        "missing for the first 2 look-ups, then found",
-        Behavior::Late,
-    ),
-    case("NONE", "always missing", Behavior::Missing),
+    case("LATE", "missing for the first 2 look-ups, then found", Late),
+    case("NONE", "always missing", Missing),
     case(
         "BUSY",
         "throttled for the first 2 look-ups, then found",
-        Behavior::Busy,
+        Busy,
     ),
-    case(
-        "DOWN",
-        "503 for the first 2 look-ups, then found",
-        Behavior::Down,
-    ),
-    case("DEAD", "always 503", Behavior::Dead),
-    case("HANG", "answers nothing for long", Behavior::Hanging),
+    case("DOWN", "503 for the first 2 look-ups, then found", Down),
+    case("DEAD", "always 503", Dead),
+    case("HANG", "answers nothing for long", Hanging),
     case(
         "SWAP",
         "the page of another receipt at first, then found",
-        Behavior::Swapped,
+        Swapped,
     ),
-    case(
-        "SWAX",
-        "always the page of another receipt",
-        Behavior::AlwaysSwapped,
-    ),
-    case("HTML", "a page of another layout", Behavior::OtherLayout),
-    case("EMPT", "an empty page", Behavior::Empty),
-    case("HUGE", "a page of 100 MB", Behavior::Huge),
-    case("LOOP", "redirects without end", Behavior::Loop),
-    case("AWAY", "a redirect to another host", Behavior::Away),
-    case("INDX", "the Referer is refused", Behavior::Refused),
+    case("SWAX", "always the page of another receipt", AlwaysSwapped),
+    case("HTML", "a page of another layout", OtherLayout),
+    case("EMPT", "an empty page", Empty),
+    case("HUGE", "a page of 100 MB", Huge),
+    case("LOOP", "redirects without end", Loop),
+    case("AWAY", "a redirect to another host", Away),
+    case("INDX", "the Referer is refused", Refused),
 ];
 
 const fn case(prefix: &'static str, what: &'static str, behavior: Behavior) -> Case {
