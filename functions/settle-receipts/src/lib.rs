@@ -7,8 +7,6 @@
 //! - `fairness` lets campaigns take turns.
 
 mod evidence;
-#[cfg(test)]
-mod example;
 mod fairness;
 mod lookup;
 mod step;

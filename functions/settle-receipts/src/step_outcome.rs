@@ -5,7 +5,7 @@ use common::app::settlement::{ATTEMPTS_EXHAUSTED, with_stale_metric};
 use common::domain::campaign::Campaign;
 use common::domain::message::MessageKey;
 use common::domain::receipt::checks::PhotoFault;
-use common::domain::receipt::judgement::{Judgement, ReceiptSummary, judge};
+use common::domain::receipt::judgement::{ReceiptSummary, judge};
 use common::domain::receipt::record::FiscalRecord;
 use common::domain::receipt::rules::ReceiptRules;
 use common::domain::receipt::sentinel::ReceiptSentinel;
@@ -134,44 +134,22 @@ impl StepOutcome {
                 };
             }
             LookupAnswer::RefererRefused => {
-                let findings = Findings {
-                    anomaly: anomaly(answer),
-                    ..Findings::default()
-                };
-                let transition = Transition::Escalate { reason: Some(name) };
-                return Self {
-                    findings,
-                    obstacle: Some(name),
-                    ..transition.into()
-                };
+                let outcome = Self::from(Transition::Escalate { reason: Some(name) });
+                return outcome.blocked_by(name, anomaly(answer));
             }
             LookupAnswer::NotFoundYet => LookupFailure::Missing,
             LookupAnswer::Throttled => LookupFailure::Throttled,
             LookupAnswer::Unavailable(_) | LookupAnswer::Unexpected(_) => LookupFailure::Failed,
         };
         let outcome = Self::from_lookup_failure(failure, submission, Some(name), retry);
-        let findings = Findings {
-            anomaly: anomaly(answer),
-            ..outcome.findings
-        };
-        Self {
-            findings,
-            obstacle: Some(name),
-            ..outcome
-        }
+        outcome.blocked_by(name, anomaly(answer))
     }
 
     pub(crate) fn from_failure(submission: &Submission, retry: RetryContext) -> Self {
-        let outcome = Self::from_lookup_failure(LookupFailure::Failed, submission, None, retry);
-        let findings = Findings {
-            anomaly: Some("a part of the service failed".into()),
-            ..outcome.findings
-        };
-        Self {
-            findings,
-            obstacle: Some("service_failed"),
-            ..outcome
-        }
+        Self::from_lookup_failure(LookupFailure::Failed, submission, None, retry).blocked_by(
+            "service_failed",
+            Some("a part of the service failed".into()),
+        )
     }
 
     pub(crate) fn exhausted(submission: &Submission) -> Self {
@@ -186,18 +164,14 @@ impl StepOutcome {
             ),
             excerpt: earlier.and_then(|anomaly| anomaly.excerpt.clone()),
         };
-        let findings = Findings {
-            anomaly: Some(anomaly),
-            ..Findings::default()
-        };
-        let transition = Transition::Escalate {
-            reason: Some(ATTEMPTS_EXHAUSTED),
-        };
-        Self {
-            findings,
-            obstacle: Some(ATTEMPTS_EXHAUSTED),
-            ..transition.into()
-        }
+        let reason = Some(ATTEMPTS_EXHAUSTED);
+        Self::from(Transition::Escalate { reason }).blocked_by(ATTEMPTS_EXHAUSTED, Some(anomaly))
+    }
+
+    fn blocked_by(mut self, obstacle: &'static str, anomaly: Option<Anomaly>) -> Self {
+        self.obstacle = Some(obstacle);
+        self.findings.anomaly = anomaly;
+        self
     }
 
     /// Schedules the next look-up; `reason` applies if it gives up.
@@ -236,15 +210,8 @@ impl StepOutcome {
         rules: &ReceiptRules,
         submitted_at: Timestamp,
     ) -> Self {
-        let Judgement { verdict, summary } = judge(record, campaign, rules, submitted_at);
-        let transition = Transition::from(verdict);
-        let is_declined = matches!(transition, Transition::Reject { .. });
-        let purchase = (!is_declined).then(|| record.code.clone());
-        let findings = Findings {
-            receipt: Some(summary),
-            purchase,
-            ..Findings::default()
-        };
+        let judgement = judge(record, campaign, rules, submitted_at);
+        let (transition, findings) = judgement.into_step(record);
         Self {
             findings,
             ..transition.into()

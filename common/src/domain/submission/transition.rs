@@ -2,8 +2,9 @@
 
 use super::{MessageKey, PendingSettlement, ReviewStatus, State, Submission, SubmissionStatus};
 use crate::domain::partner::reply::PartnerMessage;
-use crate::domain::receipt::judgement::{ReceiptSummary, ReceiptVerdict};
+use crate::domain::receipt::judgement::{Judgement, ReceiptSummary, ReceiptVerdict};
 use crate::domain::receipt::payload::VerificationCode;
+use crate::domain::receipt::record::FiscalRecord;
 use crate::domain::settling::{Anomaly, Assignee, Progress};
 use crate::domain::timestamp::Timestamp;
 
@@ -79,19 +80,27 @@ impl Transition {
     }
 }
 
-impl From<ReceiptVerdict> for Transition {
-    fn from(verdict: ReceiptVerdict) -> Self {
-        match verdict {
-            ReceiptVerdict::Verified { entries } => Self::Accept {
+impl Judgement {
+    /// A declined receipt stays free for another submission.
+    pub fn into_step(self, record: &FiscalRecord) -> (Transition, Findings) {
+        let transition = match self.verdict {
+            ReceiptVerdict::Verified { entries } => Transition::Accept {
                 entries,
                 prize: None,
             },
-            ReceiptVerdict::Declined(key, reason) => Self::Reject {
+            ReceiptVerdict::Declined(key, reason) => Transition::Reject {
                 key,
                 reason: Some(reason.as_str()),
             },
-            ReceiptVerdict::Review(reason) => Self::Review(reason.as_str()),
-        }
+            ReceiptVerdict::Review(reason) => Transition::Review(reason.as_str()),
+        };
+        let is_declined = matches!(transition, Transition::Reject { .. });
+        let findings = Findings {
+            receipt: Some(self.summary),
+            purchase: (!is_declined).then(|| record.code.clone()),
+            ..Findings::default()
+        };
+        (transition, findings)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Outcomes of the tax authority's answers, and failures counted.
 
+mod example;
+
 use std::time::Duration;
 
 use common::domain::retry::RetrySpeedup;
@@ -7,7 +9,6 @@ use common::upstream::http_client::TransportError;
 use common::upstream::tax_authority::answer::UnexpectedPage;
 
 use super::*;
-use crate::example;
 
 const NOW: Timestamp = Timestamp::from_millis(100_000_000);
 

@@ -9,7 +9,7 @@ use common::domain::campaign::Campaign;
 use common::domain::code_record::CodeKey;
 use common::domain::message::MessageKey;
 use common::domain::receipt::checks::PhotoFault;
-use common::domain::receipt::judgement::{Judgement, ReceiptVerdict, judge};
+use common::domain::receipt::judgement::judge;
 use common::domain::receipt::payload::ReceiptTime;
 use common::domain::receipt::photo::{PhotoType, StoredPhoto};
 use common::domain::receipt::record::{FiscalItem, FiscalRecord, Quantity};
@@ -330,26 +330,7 @@ fn judged(
     let rules = campaign.receipt.as_ref();
     let rules = rules.ok_or_else(|| unusable("campaign"))?;
     let at = pending.created_at;
-    let Judgement { verdict, summary } = judge(record, campaign, rules, at);
-    let mut findings = Findings {
-        receipt: Some(summary),
-        purchase: Some(record.code.clone()),
-        ..Findings::default()
-    };
-    let transition = match verdict {
-        ReceiptVerdict::Verified { entries } => Transition::Accept {
-            entries,
-            prize: None,
-        },
-        ReceiptVerdict::Declined(key, reason) => {
-            findings.purchase = None;
-            Transition::Reject {
-                key,
-                reason: Some(reason.as_str()),
-            }
-        }
-        ReceiptVerdict::Review(reason) => Transition::Review(reason.as_str()),
-    };
+    let (transition, findings) = judge(record, campaign, rules, at).into_step(record);
     applied(pending, &transition, findings, first_step(at))
 }
 

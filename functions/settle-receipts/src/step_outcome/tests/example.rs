@@ -5,12 +5,12 @@ use common::domain::ids::EntrantId;
 use common::domain::ids::{ReceiptId, SubmissionId};
 use common::domain::scope::{Environment, Scope};
 use common::domain::settling::PendingSettlement;
-use common::domain::submission::{Submission, SubmissionStatus};
+use common::domain::submission::{NewSubmission, Submission, SubmissionStatus};
 use common::domain::timestamp::Timestamp;
 use serde_json::json;
 
 pub(crate) fn submission(created_at: Timestamp) -> Submission {
-    Submission {
+    let new = NewSubmission {
         submission_id: SubmissionId::from_random([1; 24]),
         scope: Scope {
             campaign: "demo".parse().expect("a slug"),
@@ -18,29 +18,17 @@ pub(crate) fn submission(created_at: Timestamp) -> Submission {
         },
         entrant_id: EntrantId::default(),
         phone: None,
-        code_key: None,
-        batch: None,
-        code_refusal: None,
-        receipt_id: Some(ReceiptId::from_random([2; 16])),
-        receipt: None,
-        purchase: None,
-        partner_code: None,
-        upstream: None,
-        status: SubmissionStatus::receipt_received(),
-        reasons: Vec::new(),
-        day: "1970-01-01".to_owned(),
         region: None,
         claimed: None,
         consent: None,
-        decision: None,
-        approval: None,
-        second_look: None,
-        settling: Some(PendingSettlement::due_at(created_at, None)),
-        revision: 0,
+        day: "1970-01-01".to_owned(),
         created_at,
-        updated_at: created_at,
         request_id: None,
-        history: Vec::new(),
+    };
+    Submission {
+        receipt_id: Some(ReceiptId::from_random([2; 16])),
+        settling: Some(PendingSettlement::due_at(created_at, None)),
+        ..Submission::new(new, SubmissionStatus::receipt_received())
     }
 }
 
