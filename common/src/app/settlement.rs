@@ -235,10 +235,7 @@ impl Worker {
 
 #[must_use]
 pub fn with_stale_metric(mut outcome: JobOutcome, after: &Submission) -> JobOutcome {
-    let is_open = after
-        .settling
-        .as_ref()
-        .is_some_and(|pending| pending.assignee == Assignee::Service);
+    let is_open = after.assignee() == Some(Assignee::Service);
     let is_old = after.updated_at.since(after.created_at) >= STALE_AFTER;
     outcome
         .metrics

@@ -74,15 +74,8 @@ pub struct Scope {
 }
 
 impl Scope {
-    pub fn of_campaign(campaign: &CampaignSlug) -> [Self; 2] {
-        Environment::ALL.map(|environment| Self {
-            campaign: campaign.clone(),
-            environment,
-        })
-    }
-
-    /// `campaign#environment#rest`. The first two parts contain no `#`, so scopes never share a
-    /// key.
+    /// `campaign#environment#rest`. Neither of the first two parts can contain a `#`, so two scopes
+    /// never share a key.
     pub fn key(&self, rest: impl fmt::Display) -> String {
         format!("{self}#{rest}")
     }

@@ -366,10 +366,14 @@ impl Submission {
         Some(if is_same { self.clone() } else { after })
     }
 
+    /// Who acts next; `None` if the submission is settled.
+    pub fn assignee(&self) -> Option<Assignee> {
+        self.settling.as_ref().map(|settling| settling.assignee)
+    }
+
     /// True if the service has yet to settle its receipt.
     pub fn has_open_receipt(&self) -> bool {
-        let is_ours = |settling: &PendingSettlement| settling.assignee == Assignee::Service;
-        self.receipt_id.is_some() && self.settling.as_ref().is_some_and(is_ours)
+        self.receipt_id.is_some() && self.assignee() == Some(Assignee::Service)
     }
 
     /// Seconds until the next poll; `None` when settled. Grows with age, ends no earlier than the
@@ -385,11 +389,7 @@ impl Submission {
         if self.status.is_terminal() {
             return None;
         }
-        if self
-            .settling
-            .as_ref()
-            .is_some_and(|settling| settling.assignee == Assignee::Operator)
-        {
+        if self.assignee() == Some(Assignee::Operator) {
             return Some(WHILE_REVIEWED);
         }
         let age: Duration = now.since(self.created_at);

@@ -144,10 +144,7 @@ impl SettlePartners {
 }
 
 fn logged(outcome: &PartnerOutcome, after: &Submission) -> JobOutcome {
-    let is_escalated = after
-        .settling
-        .as_ref()
-        .is_some_and(|pending| pending.assignee == Assignee::Operator);
+    let is_escalated = after.assignee() == Some(Assignee::Operator);
     let mut metrics = outcome.metrics();
     metrics.extend(is_escalated.then_some(("EscalatedToOperator", 1)));
     let outcome = match outcome {

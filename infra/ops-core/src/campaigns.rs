@@ -55,7 +55,7 @@ pub async fn plan(tables: &Tables, file: &CampaignFile, now: Timestamp) -> Resul
     let slug = &file.campaign.slug;
     let mut facts = Facts::new(now);
     let mut without_book = Vec::new();
-    for scope in Scope::of_campaign(slug) {
+    for scope in slug.scopes() {
         match tables.code_books.get(&scope).await? {
             Some(stored) if scope.environment.is_live() => {
                 facts.live_codes = valid_codes(&stored.book);

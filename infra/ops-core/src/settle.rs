@@ -239,10 +239,7 @@ fn checked_entries(campaign: &Campaign, submission: &Submission) -> Result<u32, 
 
 /// True if the service may ask the partner now, or just has.
 fn is_with_the_partner(submission: &Submission) -> bool {
-    let asks = submission
-        .settling
-        .as_ref()
-        .is_some_and(|settling| settling.assignee == Assignee::Service);
+    let asks = submission.assignee() == Some(Assignee::Service);
     asks && submission.partner_code.is_some()
 }
 

@@ -79,7 +79,9 @@ impl SubmissionStore {
         };
         let is_first_silence =
             unanswered_since(before).is_none() && unanswered_since(after).is_some();
-        let is_escalated = is_with_operator(after) && !is_with_operator(before);
+        let with_operator = Some(Assignee::Operator);
+        let is_escalated =
+            after.assignee() == with_operator && before.assignee() != with_operator;
         let was_right = status.is_terminal() && status.message_key() != MessageKey::Invalid;
         if wrong_code_in.is_none()
             && !(is_of_partner && (was_right || is_first_silence || is_escalated))
@@ -171,11 +173,4 @@ impl SubmissionStore {
         });
         redeem.into_iter().chain(take).collect()
     }
-}
-
-fn is_with_operator(submission: &Submission) -> bool {
-    submission
-        .settling
-        .as_ref()
-        .is_some_and(|settling| settling.assignee == Assignee::Operator)
 }

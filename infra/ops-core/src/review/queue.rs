@@ -210,10 +210,7 @@ impl ReviewQueue {
 /// `None` if it is not for this reviewer: whoever decided takes no second look, and whoever
 /// accepted is not the second person for the prize.
 fn wanted(submission: Submission, identity: &str, by: &str) -> Option<ClaimedSubmission> {
-    let waits = submission
-        .settling
-        .as_ref()
-        .is_some_and(|settling| settling.assignee == Assignee::Operator);
+    let waits = submission.assignee() == Some(Assignee::Operator);
     if waits {
         let is_own = submission.was_first_accepted_by(identity, by);
         return (!is_own).then_some(ClaimedSubmission {

@@ -1,6 +1,6 @@
 use common::domain::campaign::{Campaign, CodePolicy};
 use common::domain::codebook::Batch;
-use common::domain::scope::{CampaignSlug, Scope};
+use common::domain::scope::CampaignSlug;
 use common::domain::timestamp::Timestamp;
 use common::store::campaigns::PauseChange;
 use serde_json::{Map, Value, json};
@@ -58,7 +58,7 @@ pub(super) async fn show(
         push(name, value);
     }
     let mut codes = Map::new();
-    for scope in Scope::of_campaign(slug) {
+    for scope in slug.scopes() {
         let environment = scope.environment.to_string();
         // The campaign of `ops smoke` has no book.
         let Some(book) = tables.code_books.overview(&scope).await? else {
