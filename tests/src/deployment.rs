@@ -17,14 +17,13 @@ use tokio::sync::{RwLock, RwLockWriteGuard};
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
-use crate::contract;
-use crate::event;
 use crate::fleet::{Fleet, Routing};
 use crate::http::Reply;
 use crate::interceptor::Interceptor;
 use crate::queue::Queue;
 use crate::random::Random;
 use crate::service::Service;
+use crate::{contract, event};
 
 const FUNCTIONS: [&str; 6] = [
     "count-changes",

@@ -2,8 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::ids::EntrantId;
-use super::ids::SubmissionId;
+use super::ids::{EntrantId, SubmissionId};
 use super::scope::Scope;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

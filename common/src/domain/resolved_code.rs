@@ -166,8 +166,7 @@ mod tests {
     use crate::domain::cipher::{SecretKey, printed};
     use crate::domain::code_record::CodeHold;
     use crate::domain::codebook::{Batch, DEFAULT_CODE_SYMBOLS, Origin};
-    use crate::domain::ids::EntrantId;
-    use crate::domain::ids::SubmissionId;
+    use crate::domain::ids::{EntrantId, SubmissionId};
 
     /// Serial numbers 0 to 9 are redeemable, 10 to 19 withdrawn; two batches are imported.
     fn book() -> CodeBook {

@@ -11,8 +11,7 @@ use super::table::{items, pages};
 use super::write::Write;
 use super::{Item, SEGMENTS, StoreError, from_record, read_text, required, transaction};
 use crate::domain::code_record::{CodeHold, CodeKey, CodeLookup, CodeRecord};
-use crate::domain::ids::EntrantId;
-use crate::domain::ids::SubmissionId;
+use crate::domain::ids::{EntrantId, SubmissionId};
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 

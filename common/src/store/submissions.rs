@@ -19,8 +19,7 @@ use super::{
     Item, SEGMENTS, StoreError, UnreadableRecord, from_record, read_number, read_text, required,
     text,
 };
-use crate::domain::ids::EntrantId;
-use crate::domain::ids::{Reference, SubmissionId};
+use crate::domain::ids::{EntrantId, Reference, SubmissionId};
 use crate::domain::scope::Scope;
 use crate::domain::submission::{State, Submission, SubmissionStatus};
 use crate::telemetry;

@@ -1,8 +1,7 @@
 //! Events of `tracing`, logged in the same form and place as requests and jobs.
 
 use std::error::Error;
-use std::fmt;
-use std::panic;
+use std::{fmt, panic};
 
 use serde_json::{Map, Value, json};
 use tracing::field::{Field, Visit};

@@ -12,8 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use common::app::job::{EventContext, Job, JobError, JobOutcome};
 use common::config::ConfigError;
 use common::domain::numbers::mark::{ShardCheckpoint, next_step};
-use common::error::Error;
-use common::error::StoreError;
+use common::error::{Error, StoreError};
 use common::runtime::event_handler::EventHandler;
 use common::store::numbers::{CountResult, Numbers};
 

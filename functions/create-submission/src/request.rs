@@ -2,8 +2,7 @@
 
 use common::domain::campaign::Campaign;
 use common::domain::code::Code;
-use common::domain::ids::EntrantId;
-use common::domain::ids::{IdempotencyKey, ReceiptId};
+use common::domain::ids::{EntrantId, IdempotencyKey, ReceiptId};
 use common::domain::phone::Phone;
 use common::domain::scope::{Environment, Scope};
 use common::domain::submission::{DeclaredItem, DeclaredPurchase};

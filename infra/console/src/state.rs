@@ -8,10 +8,9 @@ use axum::http::request::Parts;
 use common::clock::Clock;
 use common::config::Env;
 use common::domain::timestamp::Timestamp;
-use ops_core::ConsoleSettings;
-use ops_core::connection;
 use ops_core::failure::Failure;
 use ops_core::tables::Tables;
+use ops_core::{ConsoleSettings, connection};
 
 use crate::access::Access;
 use crate::pages::review::screens::Screens;

@@ -14,8 +14,7 @@ use std::sync::Arc;
 
 use chrono::NaiveDate;
 use chrono_tz::Tz;
-use common::aws::Aws;
-use common::aws::MAX_CONCURRENCY;
+use common::aws::{Aws, MAX_CONCURRENCY};
 use common::config::{ConfigError, Env};
 use common::domain::audit::{AuditEntry, AuditRow, StoredAuditRow};
 use common::domain::draw::Operator;

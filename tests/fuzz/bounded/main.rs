@@ -4,9 +4,8 @@
 mod mutation;
 
 use std::collections::BTreeSet;
-use std::env;
-use std::fs;
 use std::path::Path;
+use std::{env, fs};
 
 use fuzz::corpus;
 use fuzz::targets::{self, TARGETS};

@@ -5,8 +5,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::ids::EntrantId;
-use crate::domain::ids::ReceiptId;
+use crate::domain::ids::{EntrantId, ReceiptId};
 use crate::domain::message::MessageKey;
 use crate::domain::receipt::judgement::ReceiptSummary;
 use crate::domain::submission::approval::{Approval, ProposedChange};

@@ -80,8 +80,7 @@ impl SubmissionStore {
         let is_first_silence =
             unanswered_since(before).is_none() && unanswered_since(after).is_some();
         let with_operator = Some(Assignee::Operator);
-        let is_escalated =
-            after.assignee() == with_operator && before.assignee() != with_operator;
+        let is_escalated = after.assignee() == with_operator && before.assignee() != with_operator;
         let was_right = status.is_terminal() && status.message_key() != MessageKey::Invalid;
         if wrong_code_in.is_none()
             && !(is_of_partner && (was_right || is_first_silence || is_escalated))

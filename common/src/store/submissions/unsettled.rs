@@ -16,8 +16,9 @@ use crate::domain::scope::{Environment, Scope};
 use crate::domain::settling::{Assignee, Dependency, PendingSettlement};
 use crate::domain::submission::Submission;
 use crate::domain::timestamp::Timestamp;
-use crate::store::table;
-use crate::store::{Item, StoreError, UnreadableRecord, read_number, read_text, required, text};
+use crate::store::{
+    Item, StoreError, UnreadableRecord, read_number, read_text, required, table, text,
+};
 
 /// Sparse index: partition `unsettled`, sort [`NEXT_STEP`]; a busy campaign cannot hide others.
 pub const UNSETTLED: &str = "unsettled-by-campaign";

@@ -18,8 +18,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use self::markdown::{fields, plain, served, split};
-use crate::EXAMPLE_BASE_URL;
-use crate::tables;
+use crate::{EXAMPLE_BASE_URL, tables};
 
 /// Path, name in the navigation, and source.
 struct Page {

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::num::NonZeroU64;
 
 use common::clock::Clock;
-use common::domain::ids::EntrantId;
-use common::domain::ids::Reference;
+use common::domain::ids::{EntrantId, Reference};
 use common::domain::scope::Scope;
 use common::domain::submission::{State, Submission};
 use common::domain::timestamp::Timestamp;

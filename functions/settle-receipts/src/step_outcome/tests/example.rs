@@ -1,8 +1,7 @@
 //! A sample submission and campaign for unit tests.
 
 use common::domain::campaign::Campaign;
-use common::domain::ids::EntrantId;
-use common::domain::ids::{ReceiptId, SubmissionId};
+use common::domain::ids::{EntrantId, ReceiptId, SubmissionId};
 use common::domain::scope::{Environment, Scope};
 use common::domain::settling::PendingSettlement;
 use common::domain::submission::{NewSubmission, Submission, SubmissionStatus};
