@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::domain::rate_limit_status::RateLimitStatus;
 
-pub(crate) use self::store_error::{LaterVersion, Throttled};
+pub(crate) use self::store_error::{During, LaterVersion, Throttled};
 pub use self::store_error::{StoreError, UnreadableRecord};
 
 /// DynamoDB adds capacity within seconds.

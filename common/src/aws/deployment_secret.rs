@@ -15,7 +15,7 @@ use crate::config::{ConfigError, Env};
 use crate::domain::key_encryption::DeploymentSecret;
 use crate::domain::phone::Phone;
 use crate::domain::submission::Submission;
-use crate::error::StoreError;
+use crate::error::{During, StoreError};
 use crate::telemetry;
 
 pub const VARIABLE: &str = "DEPLOYMENT_SECRET_ID";
@@ -156,7 +156,7 @@ impl DeploymentSecrets {
         let current =
             current.ok_or_else(|| StoreError::new(ACTION, "Secrets Manager has no such secret"))?;
         let text = DeploymentSecret::rotated(&current, word);
-        let secret = DeploymentSecret::new(&text).map_err(StoreError::during(ACTION))?;
+        let secret = DeploymentSecret::new(&text).during(ACTION)?;
         let client = self.aws.secrets();
         let put = client
             .put_secret_value()
@@ -164,7 +164,7 @@ impl DeploymentSecrets {
             .secret_string(text)
             .send()
             .await;
-        let id = put.map_err(StoreError::during(ACTION))?.version_id;
+        let id = put.during(ACTION)?.version_id;
         let id = id.ok_or_else(|| StoreError::new(ACTION, "Secrets Manager named no version"))?;
         Ok(self.keep(SecretVersion { id, secret }))
     }
@@ -229,6 +229,6 @@ fn read(reply: GetSecretValueOutput) -> Result<SecretVersion, StoreError> {
     let (Some(id), Some(text)) = (reply.version_id, reply.secret_string) else {
         return Err(unnamed());
     };
-    let secret = DeploymentSecret::new(&text).map_err(StoreError::during(READING))?;
+    let secret = DeploymentSecret::new(&text).during(READING)?;
     Ok(SecretVersion { id, secret })
 }

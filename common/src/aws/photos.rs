@@ -16,7 +16,7 @@ use crate::domain::ids::ReceiptId;
 use crate::domain::receipt::photo::{MAGIC_BYTES, MAX_BYTES, PhotoType, StoredPhoto};
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
-use crate::error::StoreError;
+use crate::error::{During, StoreError};
 
 pub const VARIABLE: &str = "PHOTOS_BUCKET";
 pub const UPLOAD_LIFETIME: Duration = Duration::from_mins(15);
@@ -59,9 +59,8 @@ impl Photos {
         now: Timestamp,
     ) -> Result<UploadTarget, StoreError> {
         const ACTION: &str = "signing an upload";
-        let size = i64::try_from(size_bytes).map_err(StoreError::during(ACTION))?;
-        let lifetime =
-            PresigningConfig::expires_in(UPLOAD_LIFETIME).map_err(StoreError::during(ACTION))?;
+        let size = i64::try_from(size_bytes).during(ACTION)?;
+        let lifetime = PresigningConfig::expires_in(UPLOAD_LIFETIME).during(ACTION)?;
         let signed = self
             .aws
             .s3()
@@ -73,7 +72,7 @@ impl Photos {
             .if_none_match("*")
             .presigned(lifetime)
             .await
-            .map_err(StoreError::during(ACTION))?;
+            .during(ACTION)?;
         Ok(UploadTarget {
             url: signed.uri().to_owned(),
             headers: signed
@@ -145,11 +144,7 @@ impl Photos {
             .delete_object()
             .bucket(&self.bucket)
             .key(object_key(scope, id));
-        delete
-            .send()
-            .await
-            .map(drop)
-            .map_err(StoreError::during("deleting a photo"))
+        delete.send().await.map(drop).during("deleting a photo")
     }
 
     /// Returns the number deleted; 0 when none is left.
@@ -164,7 +159,7 @@ impl Photos {
             .bucket(&self.bucket)
             .prefix(prefix(scope))
             .max_keys(MAX_OBJECTS);
-        let listed = list.send().await.map_err(StoreError::during(ACTION))?;
+        let listed = list.send().await.during(ACTION)?;
         let deletions = listed
             .contents
             .unwrap_or_default()
@@ -172,7 +167,7 @@ impl Photos {
             .filter_map(|object| object.key)
             .map(|key| {
                 let delete = self.aws.s3().delete_object().bucket(&self.bucket).key(key);
-                async move { delete.send().await.map_err(StoreError::during(ACTION)) }
+                async move { delete.send().await.during(ACTION) }
             });
         let deletions = stream::iter(deletions).buffer_unordered(MAX_CONCURRENCY);
         deletions
@@ -182,13 +177,12 @@ impl Photos {
 
     pub async fn link(&self, scope: &Scope, id: ReceiptId) -> Result<String, StoreError> {
         const ACTION: &str = "signing a link to a photo";
-        let lifetime =
-            PresigningConfig::expires_in(LINK_LIFETIME).map_err(StoreError::during(ACTION))?;
+        let lifetime = PresigningConfig::expires_in(LINK_LIFETIME).during(ACTION)?;
         let signed = self
             .get(scope, id)
             .presigned(lifetime)
             .await
-            .map_err(StoreError::during(ACTION))?;
+            .during(ACTION)?;
         Ok(signed.uri().to_owned())
     }
 
@@ -226,9 +220,7 @@ fn found(
 
 async fn collected(body: ByteStream, action: &'static str) -> Result<Vec<u8>, StoreError> {
     let bytes = tokio::time::timeout(READ_TIMEOUT, body.collect()).await;
-    let bytes = bytes
-        .map_err(StoreError::during(action))?
-        .map_err(StoreError::during(action))?;
+    let bytes = bytes.during(action)?.during(action)?;
     Ok(bytes.to_vec())
 }
 

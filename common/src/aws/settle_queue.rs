@@ -14,7 +14,7 @@ use crate::domain::scope::Scope;
 use crate::domain::settling::{Assignee, Dependency};
 use crate::domain::submission::Submission;
 use crate::domain::timestamp::Timestamp;
-use crate::error::StoreError;
+use crate::error::{During, StoreError};
 use crate::telemetry;
 
 pub const TAX_VARIABLE: &str = "TAX_QUEUE_URL";
@@ -99,13 +99,13 @@ impl SettleQueues {
                 .send_message_batch()
                 .queue_url(self.url(dependency)?);
             for (index, message) in batch.iter().enumerate() {
-                let body = serde_json::to_string(message).map_err(StoreError::during(ACTION))?;
+                let body = serde_json::to_string(message).during(ACTION)?;
                 let entry = SendMessageBatchRequestEntry::builder()
                     .id(index.to_string())
                     .message_body(body);
-                send = send.entries(entry.build().map_err(StoreError::during(ACTION))?);
+                send = send.entries(entry.build().during(ACTION)?);
             }
-            let reply = send.send().await.map_err(StoreError::during(ACTION))?;
+            let reply = send.send().await.during(ACTION)?;
             accepted += reply.successful().len();
         }
         Ok(accepted)
@@ -120,16 +120,14 @@ impl SettleQueues {
             .get_queue_attributes()
             .queue_url(self.url(dependency)?);
         let reply = asking.attribute_names(name.clone()).send().await;
-        let attributes = reply
-            .map_err(StoreError::during("counting messages"))?
-            .attributes;
+        let attributes = reply.during("counting messages")?.attributes;
         let waiting = attributes.and_then(|attributes| attributes.get(&name)?.parse().ok());
         Ok(waiting.unwrap_or(0))
     }
 
     async fn try_send(&self, dependency: Dependency, message: &SettleMessage, delay: Duration) {
         let sent = timeout(SEND_TIMEOUT, self.send(dependency, message, delay)).await;
-        if let Err(error) = sent.map_err(StoreError::during(SENDING)).flatten() {
+        if let Err(error) = sent.during(SENDING).flatten() {
             let error = telemetry::cause(&error);
             tracing::warn!(error, subject = %message.submission_id, "no message was sent");
         }
@@ -141,8 +139,8 @@ impl SettleQueues {
         message: &SettleMessage,
         delay: Duration,
     ) -> Result<(), StoreError> {
-        let body = serde_json::to_string(message).map_err(StoreError::during(SENDING))?;
-        // Rounded up: a message that arrives too early does nothing.
+        let body = serde_json::to_string(message).during(SENDING)?;
+        // Rounded up: a message that arrives before its step is due does nothing.
         let delay = i32::try_from(delay.as_millis().div_ceil(1_000)).unwrap_or(i32::MAX);
         let send = self
             .aws
@@ -150,10 +148,7 @@ impl SettleQueues {
             .send_message()
             .queue_url(self.url(dependency)?);
         let send = send.message_body(body).delay_seconds(delay);
-        send.send()
-            .await
-            .map(drop)
-            .map_err(StoreError::during(SENDING))
+        send.send().await.map(drop).during(SENDING)
     }
 
     fn url(&self, dependency: Dependency) -> Result<&str, StoreError> {

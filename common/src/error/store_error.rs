@@ -119,11 +119,16 @@ impl StoreError {
         std::iter::successors(Some(first), |&error| error.source())
             .find_map(|error| error.downcast_ref::<ErrorMetadata>())
     }
+}
 
-    pub(crate) fn during<E: Into<Box<dyn StdError + Send + Sync>>>(
-        action: &'static str,
-    ) -> impl FnOnce(E) -> Self {
-        move |cause| Self::new(action, cause)
+/// Names the action that failed.
+pub(crate) trait During<T> {
+    fn during(self, action: &'static str) -> Result<T, StoreError>;
+}
+
+impl<T, E: Into<Box<dyn StdError + Send + Sync>>> During<T> for Result<T, E> {
+    fn during(self, action: &'static str) -> Result<T, StoreError> {
+        self.map_err(|cause| StoreError::new(action, cause))
     }
 }
 

@@ -16,7 +16,9 @@ use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 
 use super::record_version::FIRST;
 use super::table::{Table, all, items, pages};
-use super::{Item, StoreError, number, read_number, read_text, required, text, transaction};
+use super::{
+    During, Item, StoreError, number, read_number, read_text, required, text, transaction,
+};
 use crate::config::{ConfigError, Env};
 use crate::domain::audit::{AuditEntry, AuditHead, AuditRow, StoredAuditRow};
 use crate::domain::timestamp::Timestamp;
@@ -154,7 +156,7 @@ impl AuditLog {
         row: &AuditRow,
         skips: bool,
     ) -> Result<Written, StoreError> {
-        let mut item: Item = to_item(row).map_err(StoreError::during(WRITING))?;
+        let mut item: Item = to_item(row).during(WRITING)?;
         item.insert(KEY.to_owned(), text(row.day()));
         let skipped_at = skips.then_some(row.at);
         let sent = self
@@ -235,7 +237,7 @@ fn parameterized(
     let statement = ParameterizedStatement::builder()
         .statement(statement)
         .set_parameters(Some(values));
-    statement.build().map_err(StoreError::during(WRITING))
+    statement.build().during(WRITING)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::types::KeysAndAttributes;
 use tokio::time::Instant;
 
 use super::transaction::ThrottlingRetries;
-use super::{Item, StoreError, read_text, text};
+use super::{During, Item, StoreError, read_text, text};
 
 #[derive(Debug, Default)]
 pub struct BatchGet {
@@ -54,8 +54,7 @@ impl BatchGet {
                 .set_keys(Some(keys))
                 .consistent_read(true)
                 .build();
-            keys.map(|keys| (table, keys))
-                .map_err(StoreError::during(action))
+            keys.map(|keys| (table, keys)).during(action)
         };
         let mut requested = self
             .keys
@@ -70,11 +69,7 @@ impl BatchGet {
                     .set_request_items(Some(requested.clone()))
                     .send(),
             );
-            match throttling
-                .run(sending)
-                .await
-                .map_err(StoreError::during(action))?
-            {
+            match throttling.run(sending).await.during(action)? {
                 Ok(reply) => {
                     for (table, found) in reply.responses.unwrap_or_default() {
                         items.found.entry(table).or_default().extend(found);
@@ -89,10 +84,7 @@ impl BatchGet {
                 }
             }
             if !requested.is_empty() {
-                throttling
-                    .backoff()
-                    .await
-                    .map_err(StoreError::during(action))?;
+                throttling.backoff().await.during(action)?;
             }
         }
         Ok(items)

@@ -42,7 +42,7 @@ use serde_dynamo::aws_sdk_dynamodb_1::from_item;
 use self::record_version::FIRST;
 pub use self::write::{EXPIRY, Write};
 use crate::domain::timestamp::Timestamp;
-use crate::error::{StoreError, Throttled, UnreadableRecord};
+use crate::error::{During, StoreError, Throttled, UnreadableRecord};
 
 /// Segments read at once; more are throttled sooner.
 pub const SEGMENTS: i32 = 8;
@@ -55,7 +55,7 @@ pub(crate) fn from_record<T: DeserializeOwned>(
     action: &'static str,
 ) -> Result<T, StoreError> {
     FIRST.check(&item, action)?;
-    from_item(item).map_err(StoreError::during(action))
+    from_item(item).during(action)
 }
 
 pub(crate) fn text(value: impl Into<String>) -> AttributeValue {

@@ -11,7 +11,7 @@ use super::table::all;
 use super::transaction::{self, CancellationCause, TransactionResult};
 use super::write::Write;
 use super::{
-    Item, StoreError, entrants, number, read_number, read_text, required, submissions, text,
+    During, Item, StoreError, entrants, number, read_number, read_text, required, submissions, text,
 };
 use crate::aws::MAX_CONCURRENCY;
 use crate::domain::numbers::mark::{ShardCheckpoint, Step};
@@ -218,7 +218,7 @@ fn read_mark(item: &Item) -> Result<ShardCheckpoint, StoreError> {
     let sequence = required(read_text(item, SEQUENCE), READING)?;
     let cells: usize = required(read_number(item, COUNTED_CELLS), READING)?;
     Ok(ShardCheckpoint {
-        sequence: sequence.parse().map_err(StoreError::during(READING))?,
+        sequence: sequence.parse().during(READING)?,
         cells: (cells > 0).then_some(cells),
     })
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::batch::{BatchGet, BatchItems, Found};
 use super::transaction::{self, CancellationCause, TransactionResult};
 use super::write::{EXPIRY, Sent, Write};
-use super::{Item, StoreError, from_record, read_text, required};
+use super::{During, Item, StoreError, from_record, read_text, required};
 use crate::aws::photos::Photos;
 use crate::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
 use crate::domain::receipt::Receipt;
@@ -244,7 +244,7 @@ pub(crate) fn read(item: &Item) -> Result<Receipt, StoreError> {
 
 fn owner(item: &Item, action: &'static str) -> Result<SubmissionId, StoreError> {
     let id = required(read_text(item, SUBMISSION), action)?;
-    id.parse().map_err(StoreError::during(action))
+    id.parse().during(action)
 }
 
 fn item_key(scope: &Scope, id: ReceiptId) -> String {

@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use serde::{Deserialize, Serialize};
 
 use super::table::Table;
-use super::{Item, SEGMENTS, StoreError, UnreadableRecord, read_text, text};
+use super::{During, Item, SEGMENTS, StoreError, UnreadableRecord, read_text, text};
 
 /// A page of 1 MB, DynamoDB's own limit, takes tens of megabytes once read.
 const PAGE_RECORDS: i32 = 500;
@@ -87,7 +87,7 @@ impl Table {
             .set_exclusive_start_key(start)
             .send()
             .await
-            .map_err(StoreError::during(action))?;
+            .during(action)?;
         let last = reply
             .last_evaluated_key
             .as_ref()

@@ -16,8 +16,8 @@ use serde_dynamo::aws_sdk_dynamodb_1::from_item;
 use super::table::{all, items, pages};
 use super::write::Write;
 use super::{
-    Item, SEGMENTS, StoreError, UnreadableRecord, from_record, read_number, read_text, required,
-    text,
+    During, Item, SEGMENTS, StoreError, UnreadableRecord, from_record, read_number, read_text,
+    required, text,
 };
 use crate::domain::ids::{EntrantId, Reference, SubmissionId};
 use crate::domain::scope::Scope;
@@ -127,7 +127,7 @@ impl Submissions {
     ) -> Result<Vec<SubmissionSummary>, StoreError> {
         const ACTION: &str = "looking a phone's submissions up";
         let query = self.by_entrant(scope, entrant).limit(most.into()).send();
-        let reply = query.await.map_err(StoreError::during(ACTION))?;
+        let reply = query.await.during(ACTION)?;
         let items = reply.items.unwrap_or_default();
         let mut found = Vec::new();
         for item in items {
@@ -250,7 +250,7 @@ fn parse(item: Item) -> Result<Submission, StoreError> {
 fn read_summary(item: Item, action: &'static str) -> Result<SubmissionSummary, StoreError> {
     let key = read_text(&item, KEY).unwrap_or_default().to_owned();
     from_item(item)
-        .map_err(StoreError::during(action))
+        .during(action)
         .map_err(StoreError::of_record(TABLE, key))
 }
 

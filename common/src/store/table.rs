@@ -14,7 +14,7 @@ use serde_dynamo::aws_sdk_dynamodb_1::to_item;
 
 use super::batch::{BatchGet, BatchItems, Found};
 use super::write::{Write, names_in};
-use super::{Item, StoreError, read_text, text};
+use super::{During, Item, StoreError, read_text, text};
 use crate::aws::MAX_CONCURRENCY;
 use crate::config::{ConfigError, Env};
 use crate::domain::scope::Scope;
@@ -91,7 +91,7 @@ impl Table {
         let get = self.client.get_item().table_name(&self.name);
         let get = get.set_key(Some(key)).consistent_read(true);
         let reply = Box::pin(get.send()).await;
-        Ok(reply.map_err(StoreError::during(action))?.item)
+        Ok(reply.during(action)?.item)
     }
 
     pub(crate) fn add_to(&self, batch: &mut BatchGet, key: impl Into<String>) {
@@ -191,7 +191,7 @@ pub(crate) fn pages(
         let pages = scan.into_paginator().send();
         Box::pin(try_unfold(pages, move |mut pages| async move {
             let page = pages.try_next().await;
-            let page = page.map_err(StoreError::during(action))?;
+            let page = page.during(action)?;
             Ok(page.map(|page| (page, pages)))
         }))
     };
@@ -223,5 +223,5 @@ pub(crate) async fn all(
 ) -> Result<Vec<Item>, StoreError> {
     let items = query.into_paginator().items().send();
     let items: Result<Vec<_>, _> = items.collect().await;
-    items.map_err(StoreError::during(action))
+    items.during(action)
 }

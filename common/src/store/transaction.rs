@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::types::CancellationReason;
 use tokio::time::{Instant, timeout_at};
 
 use super::write::Write;
-use super::{Item, StoreError, Throttled};
+use super::{During, Item, StoreError, Throttled};
 use crate::random;
 
 const WRITING: &str = "writing a transaction";
@@ -133,11 +133,7 @@ pub(crate) async fn write_until(
             .collect();
         let sending = client.transact_write_items();
         let sending = Box::pin(sending.set_transact_items(Some(items?)).send());
-        let reasons = match throttling
-            .run(sending)
-            .await
-            .map_err(StoreError::during(WRITING))?
-        {
+        let reasons = match throttling.run(sending).await.during(WRITING)? {
             Ok(_) => return Ok(TransactionResult::Committed),
             Err(error) => reasons(error)?,
         };
@@ -146,10 +142,7 @@ pub(crate) async fn write_until(
             return Ok(TransactionResult::Cancelled(reasons));
         }
         if is_any(|reason| matches!(reason, CancellationCause::Throttled)) {
-            throttling
-                .backoff()
-                .await
-                .map_err(StoreError::during(WRITING))?;
+            throttling.backoff().await.during(WRITING)?;
         } else {
             conflicts += 1;
             if conflicts >= max_attempts {

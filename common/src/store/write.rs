@@ -19,7 +19,7 @@ use serde::Serialize;
 use serde_dynamo::aws_sdk_dynamodb_1::to_attribute_value;
 
 use super::record_version::{self, FIRST};
-use super::{Item, StoreError, text};
+use super::{During, Item, StoreError, text};
 use crate::domain::timestamp::Timestamp;
 
 /// Second after which DynamoDB deletes a record.
@@ -304,8 +304,7 @@ impl Write {
                 .build()
                 .map(|check| item.condition_check(check)),
         };
-        item.map(|item| item.build())
-            .map_err(StoreError::during(action))
+        item.map(|item| item.build()).during(action)
     }
 
     fn push(&mut self, clause: &'static str, part: String) {

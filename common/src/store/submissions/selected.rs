@@ -1,6 +1,6 @@
 //! Reads a scope's submissions from the whole table, for exports.
 
-use super::{KEY, Submissions, read};
+use super::{During, KEY, Submissions, read};
 use crate::domain::ids::EntrantId;
 use crate::domain::scope::Scope;
 use crate::domain::submission::{State, Submission};
@@ -99,7 +99,7 @@ impl Submissions {
             .limit(1)
             .send()
             .await
-            .map_err(StoreError::during(ACTION))?;
+            .during(ACTION)?;
         match reply
             .items
             .unwrap_or_default()

@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::future::try_join_all;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use super::{KEY, Submissions, key};
+use super::{During, KEY, Submissions, key};
 use crate::aws::MAX_CONCURRENCY;
 use crate::domain::ids::SubmissionId;
 use crate::domain::retry::{RetrySpeedup, unreadable_backoff};
@@ -209,7 +209,7 @@ impl Submissions {
             let query = self
                 .query_unsettled(&partition, after_bound, [(":bound", text(&bound))])
                 .limit(i32::from(max));
-            let reply = query.send().await.map_err(StoreError::during(LISTING))?;
+            let reply = query.send().await.during(LISTING)?;
             let items = reply.items.unwrap_or_default();
             let Some(first) = items.first() else {
                 return Ok(found);
