@@ -60,7 +60,45 @@ macro_rules! stored_as_text {
     };
 }
 
-/// Keeps values out of logs.
+/// A name of 1 to 64 of `a-z`, `0-9` and inner `-`.
+macro_rules! slug_text {
+    ($(#[$about:meta])* $type:ident, $what:literal, $example:literal) => {
+        $(#[$about])*
+        #[derive(
+            Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+        )]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $type(String);
+
+        impl $type {
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                let slug = $crate::domain::scope::parse_slug(text).map(Self);
+                let example = concat!(
+                    $what, " is 1 to 64 of a-z, 0-9 and inner dashes, such as `", $example, "`",
+                );
+                slug.ok_or_else(|| example.to_owned())
+            }
+        }
+
+        stored_as_text!($type, |slug| slug.0);
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+/// Keeps a secret or personal data out of logs.
 macro_rules! masked_debug {
     ($type:ident) => {
         impl std::fmt::Debug for $type {

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::luma::Luma;
-use super::readers::{Attempt, Reader};
+use super::readers::Attempt;
+use super::readers::Reader::{self, *};
+use Detail::*;
+use Filter::*;
 
 /// Approximate pixels of a view's longer side; photos shrink by whole factors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,28 +45,24 @@ type Pass = (Detail, Filter, Reader);
 /// Ordered by how often each pass helps with generated photos. `rqrr` finds little that `rxing`
 /// does not, and hangs on noise.
 const CASCADE: &[Pass] = &[
-    (Detail::Normal, Filter::Plain, Reader::Rxing),
-    (Detail::Normal, Filter::SmoothedAndSharpened, Reader::Rxing),
-    (Detail::Normal, Filter::Sharpened, Reader::Rxing),
-    (Detail::Coarse, Filter::Plain, Reader::Rxing),
-    (Detail::Normal, Filter::Smoothed, Reader::Rxing),
-    (Detail::Normal, Filter::Thresholded, Reader::Rxing),
-    (Detail::Coarse, Filter::Sharpened, Reader::Rxing),
-    (Detail::Fine, Filter::Plain, Reader::Rxing),
-    (Detail::Fine, Filter::SmoothedAndSharpened, Reader::Rxing),
-    (Detail::Normal, Filter::SharpenedMore, Reader::Rxing),
-    (
-        Detail::Normal,
-        Filter::SmoothedAndThresholded,
-        Reader::Rxing,
-    ),
-    (Detail::Doubled, Filter::Plain, Reader::Rxing),
-    (Detail::Doubled, Filter::SmoothedAndSharpened, Reader::Rxing),
-    (Detail::Doubled, Filter::SharpenedMore, Reader::Rxing),
-    (Detail::Normal, Filter::Plain, Reader::Rqrr),
-    (Detail::Normal, Filter::Sharpened, Reader::Rqrr),
-    (Detail::Coarse, Filter::Thresholded, Reader::Rqrr),
-    (Detail::Doubled, Filter::Sharpened, Reader::Rqrr),
+    (Normal, Plain, Rxing),
+    (Normal, SmoothedAndSharpened, Rxing),
+    (Normal, Sharpened, Rxing),
+    (Coarse, Plain, Rxing),
+    (Normal, Smoothed, Rxing),
+    (Normal, Thresholded, Rxing),
+    (Coarse, Sharpened, Rxing),
+    (Fine, Plain, Rxing),
+    (Fine, SmoothedAndSharpened, Rxing),
+    (Normal, SharpenedMore, Rxing),
+    (Normal, SmoothedAndThresholded, Rxing),
+    (Doubled, Plain, Rxing),
+    (Doubled, SmoothedAndSharpened, Rxing),
+    (Doubled, SharpenedMore, Rxing),
+    (Normal, Plain, Rqrr),
+    (Normal, Sharpened, Rqrr),
+    (Coarse, Thresholded, Rqrr),
+    (Doubled, Sharpened, Rqrr),
 ];
 
 /// Runs the readers until `found`, which gets the texts of every pass, breaks. A reader that

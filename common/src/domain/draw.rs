@@ -2,42 +2,16 @@
 
 pub mod contact;
 
-use std::fmt;
 use std::num::NonZeroU64;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::scope::parse_slug;
 use super::submission::OperatorDecision;
 use super::timestamp::Timestamp;
 
-/// Name such as `week-03`: 1 to 64 of `a-z`, `0-9` and inner `-`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct DrawName(String);
-
-impl DrawName {
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl FromStr for DrawName {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let example = "a draw's name is 1 to 64 of a-z, 0-9 and inner dashes, such as `week-03`";
-        parse_slug(text).map(Self).ok_or_else(|| example.to_owned())
-    }
-}
-
-stored_as_text!(DrawName, |name| name.0);
-
-impl fmt::Display for DrawName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
+slug_text! {
+    /// Such as `week-03`: 1 to 64 of `a-z`, `0-9` and inner `-`.
+    DrawName, "a draw's name", "week-03"
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

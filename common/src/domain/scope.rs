@@ -20,32 +20,19 @@ impl Environment {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct CampaignSlug(String);
+slug_text! {
+    CampaignSlug, "a slug", "chai-bora-2026"
+}
 
 impl CampaignSlug {
     pub const MAX_CHARS: usize = 64;
 
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// Test, then live.
+    /// The campaign's scopes: test, then live.
     pub fn scopes(&self) -> [Scope; 2] {
         Environment::ALL.map(|environment| Scope {
             campaign: self.clone(),
             environment,
         })
-    }
-}
-
-impl FromStr for CampaignSlug {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let example = "a slug is 1 to 64 of a-z, 0-9 and inner dashes, such as `chai-bora-2026`";
-        parse_slug(text).map(Self).ok_or_else(|| example.to_owned())
     }
 }
 
@@ -59,14 +46,7 @@ pub(super) fn parse_slug(text: &str) -> Option<String> {
     is_slug.then(|| text.to_owned())
 }
 
-stored_as_text!(CampaignSlug, |slug| slug.0);
-
-impl fmt::Display for CampaignSlug {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
+/// Every record's key begins with it, so a record of another scope cannot even be named.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Scope {
     pub campaign: CampaignSlug,

@@ -5,24 +5,24 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
-/// IPv4 networks that are not public: first address and prefix length.
-const NOT_PUBLIC_V4: [(Ipv4Addr, u32); 16] = [
-    (Ipv4Addr::new(0, 0, 0, 0), 8),        // this network
-    (Ipv4Addr::new(10, 0, 0, 0), 8),       // private
-    (Ipv4Addr::new(100, 64, 0, 0), 10),    // shared by a carrier's customers
-    (Ipv4Addr::new(127, 0, 0, 0), 8),      // loopback
-    (Ipv4Addr::new(168, 63, 129, 16), 32), // a cloud's own
-    (Ipv4Addr::new(169, 254, 0, 0), 16),   // link-local: also a cloud's metadata and credentials
-    (Ipv4Addr::new(172, 16, 0, 0), 12),    // private
-    (Ipv4Addr::new(192, 0, 0, 0), 24),     // protocols
-    (Ipv4Addr::new(192, 0, 2, 0), 24),     // documentation
-    (Ipv4Addr::new(192, 88, 99, 0), 24),   // 6to4 relays
-    (Ipv4Addr::new(192, 168, 0, 0), 16),   // private
-    (Ipv4Addr::new(198, 18, 0, 0), 15),    // benchmarks
-    (Ipv4Addr::new(198, 51, 100, 0), 24),  // documentation
-    (Ipv4Addr::new(203, 0, 113, 0), 24),   // documentation
-    (Ipv4Addr::new(224, 0, 0, 0), 4),      // multicast
-    (Ipv4Addr::new(240, 0, 0, 0), 4),      // reserved, broadcast
+/// IPv4 networks that are not public, by their first address and prefix length.
+const NOT_PUBLIC_V4: [([u8; 4], u32); 16] = [
+    ([0, 0, 0, 0], 8),        // this network
+    ([10, 0, 0, 0], 8),       // private
+    ([100, 64, 0, 0], 10),    // shared by a carrier's customers
+    ([127, 0, 0, 0], 8),      // loopback
+    ([168, 63, 129, 16], 32), // a cloud's own
+    ([169, 254, 0, 0], 16),   // link-local: also a cloud's metadata and credentials
+    ([172, 16, 0, 0], 12),    // private
+    ([192, 0, 0, 0], 24),     // protocols
+    ([192, 0, 2, 0], 24),     // documentation
+    ([192, 88, 99, 0], 24),   // 6to4 relays
+    ([192, 168, 0, 0], 16),   // private
+    ([198, 18, 0, 0], 15),    // benchmarks
+    ([198, 51, 100, 0], 24),  // documentation
+    ([203, 0, 113, 0], 24),   // documentation
+    ([224, 0, 0, 0], 4),      // multicast
+    ([240, 0, 0, 0], 4),      // reserved, broadcast
 ];
 
 /// An address that embeds another is as public as that one.
@@ -43,11 +43,11 @@ pub fn literal(url: &Url) -> Option<IpAddr> {
 }
 
 fn is_public_v4(address: Ipv4Addr) -> bool {
-    let is_in = |(network, length): &(Ipv4Addr, u32)| {
+    let is_in = |(network, length): &([u8; 4], u32)| {
         let mask = u32::MAX
             .checked_shl(u32::BITS.saturating_sub(*length))
             .unwrap_or(0);
-        address.to_bits() & mask == network.to_bits()
+        address.to_bits() & mask == u32::from_be_bytes(*network)
     };
     !NOT_PUBLIC_V4.iter().any(is_in)
 }

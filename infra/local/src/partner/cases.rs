@@ -139,7 +139,7 @@ const fn case(prefix: &'static str, what: &'static str, behavior: Behavior) -> C
 }
 
 const fn fixed(prefix: &'static str, what: &'static str, reply: Reply) -> Case {
-    case(prefix, what, Behavior::Fixed(reply))
+    case(prefix, what, Fixed(reply))
 }
 
 /// Keeps letters and digits, in uppercase.
@@ -152,5 +152,5 @@ pub(super) fn normalize(code: &str) -> String {
 
 pub(super) fn behavior(code: &str) -> Behavior {
     let case = CASES.iter().find(|case| code.starts_with(case.prefix));
-    case.map_or(Behavior::Fixed(NOT_A_CODE), |case| case.behavior)
+    case.map_or(Fixed(NOT_A_CODE), |case| case.behavior)
 }
