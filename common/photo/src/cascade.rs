@@ -147,15 +147,8 @@ mod tests {
 
     #[test]
     fn a_photo_is_shrunk_to_about_as_many_pixels_as_a_view_has() {
-        let factors = |side| {
-            [
-                Detail::Coarse,
-                Detail::Normal,
-                Detail::Fine,
-                Detail::Doubled,
-            ]
-            .map(|detail| detail.factor(&photo(side)))
-        };
+        let factors =
+            |side| [Coarse, Normal, Fine, Doubled].map(|detail| detail.factor(&photo(side)));
         assert_eq!(factors(400), [1, 1, 1, 1]);
         assert_eq!(factors(1_600), [2, 1, 1, 1]);
         assert_eq!(factors(4_000), [4, 2, 1, 2]);
@@ -164,15 +157,8 @@ mod tests {
 
     #[test]
     fn a_view_that_another_one_shows_already_is_left_out() {
-        let repeats = |side| {
-            [
-                Detail::Coarse,
-                Detail::Normal,
-                Detail::Fine,
-                Detail::Doubled,
-            ]
-            .map(|detail| detail.repeats(&photo(side)))
-        };
+        let repeats =
+            |side| [Coarse, Normal, Fine, Doubled].map(|detail| detail.repeats(&photo(side)));
         assert_eq!(repeats(400), [true, false, true, false]);
         assert_eq!(repeats(1_600), [false, false, true, false]);
         assert_eq!(repeats(4_000), [false, false, false, false]);

@@ -124,12 +124,8 @@ impl Aws {
 
     /// Attempts of a transaction carry the same token: none is applied twice.
     pub fn dynamodb(&self) -> aws_sdk_dynamodb::Client {
-        let client = self.clients.dynamodb.get_or_init(|| {
-            let mut config = aws_sdk_dynamodb::config::Builder::from(&self.shared);
-            config.set_endpoint_url(self.endpoint(DYNAMODB_ENDPOINT));
-            aws_sdk_dynamodb::Client::from_conf(config.build())
-        });
-        client.clone()
+        let new = || aws_sdk_dynamodb::Client::new(&self.config(DYNAMODB_ENDPOINT));
+        self.clients.dynamodb.get_or_init(new).clone()
     }
 
     /// Fetches the deployment's secret, if needed, while connections to DynamoDB open. Waits a
@@ -181,33 +177,25 @@ impl Aws {
     /// Uploaders send no checksum, so none is required.
     pub fn s3(&self) -> aws_sdk_s3::Client {
         let client = self.clients.s3.get_or_init(|| {
-            let endpoint = self.endpoint("AWS_ENDPOINT_URL_S3");
-            let mut config = aws_sdk_s3::config::Builder::from(&self.shared)
+            let shared = self.config("AWS_ENDPOINT_URL_S3");
+            let config = aws_sdk_s3::config::Builder::from(&shared)
                 .request_checksum_calculation(RequestChecksumCalculation::WhenRequired)
                 // A custom endpoint rarely has a host name for each bucket.
-                .force_path_style(endpoint.is_some());
-            config.set_endpoint_url(endpoint);
+                .force_path_style(shared.endpoint_url().is_some());
             aws_sdk_s3::Client::from_conf(config.build())
         });
         client.clone()
     }
 
     pub fn sqs(&self) -> aws_sdk_sqs::Client {
-        let client = self.clients.sqs.get_or_init(|| {
-            let mut config = aws_sdk_sqs::config::Builder::from(&self.shared);
-            config.set_endpoint_url(self.endpoint("AWS_ENDPOINT_URL_SQS"));
-            aws_sdk_sqs::Client::from_conf(config.build())
-        });
-        client.clone()
+        let new = || aws_sdk_sqs::Client::new(&self.config("AWS_ENDPOINT_URL_SQS"));
+        self.clients.sqs.get_or_init(new).clone()
     }
 
     pub fn secrets(&self) -> aws_sdk_secretsmanager::Client {
-        let client = self.clients.secrets.get_or_init(|| {
-            let mut config = aws_sdk_secretsmanager::config::Builder::from(&self.shared);
-            config.set_endpoint_url(self.endpoint("AWS_ENDPOINT_URL_SECRETS_MANAGER"));
-            aws_sdk_secretsmanager::Client::from_conf(config.build())
-        });
-        client.clone()
+        let config = || self.config("AWS_ENDPOINT_URL_SECRETS_MANAGER");
+        let new = || aws_sdk_secretsmanager::Client::new(&config());
+        self.clients.secrets.get_or_init(new).clone()
     }
 
     /// Used by `ops` to ask STS who the operator is. Another endpoint is allowed only if DynamoDB
@@ -233,6 +221,12 @@ impl Aws {
             env: self.env.clone(),
             clients: Arc::default(),
         }
+    }
+
+    fn config(&self, endpoint: &str) -> SdkConfig {
+        let mut config = self.shared.clone().into_builder();
+        config.set_endpoint_url(self.endpoint(endpoint));
+        config.build()
     }
 
     fn endpoint(&self, variable: &str) -> Option<String> {
