@@ -120,7 +120,7 @@ impl Reply {
         let detail = detail.map_or_else(String::new, |detail| format!(" {detail}"));
         let body = ErrorBody {
             error: ErrorObject {
-                code: code.as_str(),
+                code,
                 message: format!("{}{detail}", code.message()),
                 field: refusal.field.as_deref(),
                 errors: refusal.problems.iter().map(ProblemObject::new).collect(),
@@ -189,8 +189,7 @@ pub struct ErrorBody<'a> {
 )]
 struct ErrorObject<'a> {
     /// Error code. Branch on this.
-    #[schemars(with = "ErrorCode")]
-    code: &'static str,
+    code: ErrorCode,
     /// What happened, for developers. The wording may change.
     #[schemars(length(max = 1000))]
     message: String,
@@ -245,33 +244,33 @@ pub(super) fn whole_seconds(wait: Duration) -> u64 {
 }
 
 pub fn status(code: ErrorCode) -> StatusCode {
+    use ErrorCode::*;
+
     match code {
-        ErrorCode::KeyMissing
-        | ErrorCode::KeyMalformed
-        | ErrorCode::KeyUnknown
-        | ErrorCode::KeyWrongEnvironment
-        | ErrorCode::SessionExpired => StatusCode::UNAUTHORIZED,
-        ErrorCode::CampaignNotAssigned | ErrorCode::KeyRevoked => StatusCode::FORBIDDEN,
-        ErrorCode::NotFound => StatusCode::NOT_FOUND,
-        ErrorCode::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-        ErrorCode::IdempotencyInProgress => StatusCode::CONFLICT,
-        ErrorCode::FileTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-        ErrorCode::FileWrongType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        ErrorCode::CampaignMismatch
-        | ErrorCode::ConsentRequired
-        | ErrorCode::IdempotencyKeyInvalid
-        | ErrorCode::IdempotencyKeyRequired
-        | ErrorCode::IdempotencyKeyReused
-        | ErrorCode::PhoneInvalid
-        | ErrorCode::ReceiptAlreadyAttached
-        | ErrorCode::ReceiptNotUploaded
-        | ErrorCode::ReceiptRequired
-        | ErrorCode::SentinelWithLiveKey
-        | ErrorCode::TypedReceiptUnsupported
-        | ErrorCode::ValidationFailed => StatusCode::UNPROCESSABLE_ENTITY,
-        ErrorCode::RateLimited => StatusCode::TOO_MANY_REQUESTS,
-        ErrorCode::ServiceUnavailable => StatusCode::SERVICE_UNAVAILABLE,
-        ErrorCode::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
+        KeyMissing | KeyMalformed | KeyUnknown | KeyWrongEnvironment | SessionExpired => {
+            StatusCode::UNAUTHORIZED
+        }
+        CampaignNotAssigned | KeyRevoked => StatusCode::FORBIDDEN,
+        NotFound => StatusCode::NOT_FOUND,
+        MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+        IdempotencyInProgress => StatusCode::CONFLICT,
+        FileTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        FileWrongType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        CampaignMismatch
+        | ConsentRequired
+        | IdempotencyKeyInvalid
+        | IdempotencyKeyRequired
+        | IdempotencyKeyReused
+        | PhoneInvalid
+        | ReceiptAlreadyAttached
+        | ReceiptNotUploaded
+        | ReceiptRequired
+        | SentinelWithLiveKey
+        | TypedReceiptUnsupported
+        | ValidationFailed => StatusCode::UNPROCESSABLE_ENTITY,
+        RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        ServiceUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+        InternalError => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 

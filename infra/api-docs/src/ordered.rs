@@ -4,27 +4,9 @@ use common::http::routes::ROUTES;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-const FIRST: [&str; 19] = [
-    "openapi",
-    "info",
-    "servers",
-    "security",
-    "tags",
-    "paths",
-    "components",
-    "title",
-    "operationId",
-    "name",
-    "in",
-    "required",
-    "summary",
-    "description",
-    "parameters",
-    "requestBody",
-    "type",
-    "format",
-    "schema",
-];
+/// Members that come first in an object of the description.
+const FIRST: &str = "openapi info servers security tags paths components title operationId name in \
+                     required summary description parameters requestBody type format schema";
 
 /// Fields in the schema's order.
 pub(crate) fn value(whole: &Value, value: &Value, schema: &Value) -> String {
@@ -126,7 +108,7 @@ fn rank(name: &str, order: Order<'_>) -> usize {
         list.iter().position(|listed| listed == name)
     };
     let rank = match order {
-        Order::Description | Order::Example(_) => FIRST.iter().position(|first| *first == name),
+        Order::Description | Order::Example(_) => FIRST.split(' ').position(|first| first == name),
         Order::Listed(list) | Order::Examples(list, _) => listed(list),
         Order::Paths => ROUTES.iter().position(|route| route.path == name),
         Order::Schema(schema) => schema.get("x-order").and_then(listed),

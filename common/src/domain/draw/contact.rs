@@ -302,30 +302,24 @@ fn check(state: ContactState, event: &ContactEvent) -> Result<(), StepRefused> {
 }
 
 fn check_reason(state: ContactState, reason: SkipReason) -> Result<(), StepRefused> {
+    use SkipReason::*;
+
     let need = |holds, otherwise| if holds { Ok(()) } else { Err(otherwise) };
     let was_reached = matches!(state, ContactState::Reached | ContactState::Identified);
     match reason {
-        SkipReason::NoAnswer if was_reached => Err(StepRefused::Contradicts),
-        SkipReason::NoAnswer => need(
+        NoAnswer if was_reached => Err(StepRefused::Contradicts),
+        NoAnswer => need(
             state == ContactState::Called { times: MAX_CALLS },
             StepRefused::TooFewCalls,
         ),
-        SkipReason::WrongNumber | SkipReason::UnderAge | SkipReason::NotIdentified
-            if state == ContactState::Identified =>
-        {
+        WrongNumber | UnderAge | NotIdentified if state == ContactState::Identified => {
             Err(StepRefused::Contradicts)
         }
-        SkipReason::WrongNumber => need(state != ContactState::Drawn, StepRefused::NotCalled),
-        SkipReason::UnderAge
-        | SkipReason::NotIdentified
-        | SkipReason::Declined
-        | SkipReason::NotCollected => need(was_reached, StepRefused::NotYetReached),
-        SkipReason::Excluded
-        | SkipReason::HasPrize
-        | SkipReason::Erased
-        | SkipReason::PhoneDeleted
-        | SkipReason::Revoked
-        | SkipReason::Abandoned => Ok(()),
+        WrongNumber => need(state != ContactState::Drawn, StepRefused::NotCalled),
+        UnderAge | NotIdentified | Declined | NotCollected => {
+            need(was_reached, StepRefused::NotYetReached)
+        }
+        Excluded | HasPrize | Erased | PhoneDeleted | Revoked | Abandoned => Ok(()),
     }
 }
 

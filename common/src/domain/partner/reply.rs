@@ -46,11 +46,7 @@ pub struct PartnerMessage {
     pub message: Option<String>,
 }
 
-impl fmt::Debug for PartnerMessage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PartnerMessage(***)")
-    }
-}
+masked_debug!(PartnerMessage);
 
 /// A partner's code, as it was sent.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -222,7 +218,7 @@ mod tests {
         assert!(!printed.contains("hush"), "{printed}");
         assert_eq!(
             format!("{:?} {:?}", verdict.upstream, verdict.upstream.code),
-            "PartnerMessage(***) ***"
+            "*** ***"
         );
     }
 

@@ -269,60 +269,26 @@ pub(super) fn collapsed(text: &str) -> String {
 }
 
 fn is_hidden(name: &str) -> bool {
-    matches!(name, "script" | "style" | "template" | "noscript" | "title")
+    is_among(name, "noscript script style template title")
 }
 
 fn is_heading(name: &str) -> bool {
-    matches!(name, "h1" | "h2" | "h3" | "h4" | "h5" | "h6")
+    is_among(name, "h1 h2 h3 h4 h5 h6")
 }
 
 fn is_void(name: &str) -> bool {
-    matches!(
+    is_among(
         name,
-        "area"
-            | "base"
-            | "br"
-            | "col"
-            | "embed"
-            | "hr"
-            | "img"
-            | "input"
-            | "link"
-            | "meta"
-            | "source"
-            | "wbr"
+        "area base br col embed hr img input link meta source wbr",
     )
 }
 
 fn ends_line(name: &str) -> bool {
-    is_heading(name)
-        || matches!(
-            name,
-            "address"
-                | "article"
-                | "body"
-                | "br"
-                | "center"
-                | "dd"
-                | "div"
-                | "dl"
-                | "dt"
-                | "footer"
-                | "form"
-                | "header"
-                | "hr"
-                | "li"
-                | "main"
-                | "ol"
-                | "p"
-                | "section"
-                | "table"
-                | "tbody"
-                | "td"
-                | "tfoot"
-                | "th"
-                | "thead"
-                | "tr"
-                | "ul"
-        )
+    const BLOCKS: &str = "address article body br center dd div dl dt footer form header hr li main \
+                          ol p section table tbody td tfoot th thead tr ul";
+    is_heading(name) || is_among(name, BLOCKS)
+}
+
+fn is_among(name: &str, elements: &str) -> bool {
+    elements.split(' ').any(|element| element == name)
 }

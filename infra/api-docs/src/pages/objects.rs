@@ -5,57 +5,39 @@ use serde_json::Value;
 use super::markdown::{Field, fields, heading, table};
 use super::{Source, at, linked, text_of, texts};
 
-const PLACES: [(&str, &[&str]); 6] = [
+const PLACES: [(&str, &str); 6] = [
     (
         "/docs/endpoints/campaign",
-        &[
-            "Campaign",
-            "CampaignStatus",
-            "CampaignReceipt",
-            "PhotoType",
-            "ProductRange",
-            "Product",
-            "Branch",
-        ],
+        "Campaign CampaignStatus CampaignReceipt PhotoType ProductRange Product Branch",
     ),
-    ("/docs/endpoints/codes", &["Precheck", "PrecheckResult"]),
+    ("/docs/endpoints/codes", "Precheck PrecheckResult"),
     (
         "/docs/endpoints/submissions",
-        &[
-            "Submission",
-            "ReceiptRecord",
-            "Upstream",
-            "SubmissionList",
-            "SubmissionListEntry",
-            "Claimed",
-            "ClaimedItem",
-        ],
+        "Submission ReceiptRecord Upstream SubmissionList SubmissionListEntry Claimed ClaimedItem",
     ),
     (
         "/docs/endpoints/receipts",
-        &["Receipt", "ReceiptType", "ReceiptState", "UploadTarget"],
+        "Receipt ReceiptType ReceiptState UploadTarget",
     ),
     (
         "/docs/outcomes",
-        &["SubmissionState", "ReviewStatus", "DisplayStatus"],
+        "SubmissionState ReviewStatus DisplayStatus",
     ),
-    (
-        "/docs/errors",
-        &["ErrorBody", "Error", "FieldProblem", "ErrorCode"],
-    ),
+    ("/docs/errors", "ErrorBody Error FieldProblem ErrorCode"),
 ];
 
 pub(super) fn of_page(source: &Source<'_>, path: &str) -> String {
     let names = PLACES.iter().find(|(page, _)| *page == path);
-    let names = names.map(|(_, names)| *names).unwrap_or_default();
-    names.iter().map(|name| object(source, name)).collect()
+    let names = names.into_iter().flat_map(|(_, names)| names.split(' '));
+    names.map(|name| object(source, name)).collect()
 }
 
 pub(super) fn place_of(name: &str) -> String {
     if name == "MessageKey" {
         return "/docs/outcomes#message-keys".to_owned();
     }
-    let page = PLACES.iter().find(|(_, names)| names.contains(&name));
+    let mut places = PLACES.iter();
+    let page = places.find(|(_, names)| names.split(' ').any(|other| other == name));
     format!(
         "{}#{name}",
         page.map_or("/docs/endpoints", |(page, _)| page)
