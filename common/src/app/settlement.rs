@@ -183,23 +183,21 @@ impl Worker {
         receipt_id: ReceiptId,
     ) -> Result<ReceiptRecords, Error> {
         let scope = &submission.scope;
-        let (all_receipts, all_entrants) = (self.store.receipts(), self.store.entrants());
+        let receipt = self.store.receipts().place(scope, receipt_id);
+        let entrant = self.store.entrants().place(scope, &submission.entrant_id);
         let mut batch = BatchGet::default();
         self.campaigns.add_to(&mut batch, &scope.campaign);
-        all_receipts.add_to(&mut batch, scope, receipt_id);
-        all_entrants.add_to(&mut batch, scope, &submission.entrant_id);
+        batch.add(&receipt);
+        batch.add(&entrant);
         let client = self.context.aws.dynamodb();
         let items = batch.send(&client, "reading a receipt's records").await?;
         let campaign = self.campaigns.find_in(&items, &scope.campaign)?;
-        let receipt = all_receipts.find_in(&items, scope, receipt_id).item();
-        let entrant = all_entrants.find_in(&items, scope, &submission.entrant_id);
-        let entrant = entrant
-            .item()
-            .map(|item| entrants::read(item, &submission.day));
+        let receipt = items.find(&receipt).item().map(receipts::read);
+        let entrant = items.find(&entrant).item();
+        let entrant = entrant.map(|item| entrants::read(item, &submission.day));
         Ok(ReceiptRecords {
             campaign: campaign.ok_or_else(|| Error::internal("the campaign is not there"))?,
             receipt: receipt
-                .map(receipts::read)
                 .transpose()?
                 .ok_or_else(|| Error::internal("a submission's receipt is not there"))?,
             entrant: entrant.transpose()?.unwrap_or_default(),

@@ -58,7 +58,7 @@ store! {
 
 impl ApiKeys {
     pub(crate) fn add_to(&self, batch: &mut BatchGet, hash: &KeyHash) {
-        self.table.add_to(batch, &hash.0);
+        batch.add(&self.table.place(&hash.0));
     }
 
     pub(crate) fn find_in(
@@ -66,7 +66,7 @@ impl ApiKeys {
         items: &BatchItems,
         hash: &KeyHash,
     ) -> Result<Option<ApiKeyRecord>, StoreError> {
-        let item = self.table.find_in(items, &hash.0).item();
+        let item = items.find(&self.table.place(&hash.0)).item();
         item.map(|item| from_record(item.clone(), "reading an API key"))
             .transpose()
     }

@@ -10,6 +10,14 @@ use tokio::time::Instant;
 use super::transaction::ThrottlingRetries;
 use super::{During, Item, StoreError, read_text, text};
 
+/// A record's table and key.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(super) table: String,
+    pub(super) key_name: &'static str,
+    pub(super) key: String,
+}
+
 #[derive(Debug, Default)]
 pub struct BatchGet {
     keys: HashMap<String, Vec<Item>>,
@@ -22,10 +30,11 @@ pub struct BatchItems {
 }
 
 impl BatchGet {
-    /// The same item twice is refused by DynamoDB.
-    pub(crate) fn add(&mut self, table: &str, key_name: &str, key: impl Into<String>) {
-        let key = HashMap::from([(key_name.to_owned(), text(key))]);
-        self.keys.entry(table.to_owned()).or_default().push(key);
+    /// Adds an item. DynamoDB refuses a batch with the same item twice.
+    pub(crate) fn add(&mut self, place: &Place) {
+        let key = Item::from([(place.key_name.to_owned(), text(&place.key))]);
+        let keys = self.keys.entry(place.table.clone());
+        keys.or_default().push(key);
     }
 
     /// Reads consistently; an empty batch sends nothing.
@@ -108,18 +117,13 @@ impl<'a> Found<'a> {
 }
 
 impl BatchItems {
-    pub(crate) fn find(&self, table: &str, key_name: &str, key: &str) -> Found<'_> {
-        let has_key = |item: &&Item| read_text(item, key_name) == Some(key);
-        if !self
-            .asked
-            .get(table)
-            .is_some_and(|keys| keys.iter().any(|item| has_key(&item)))
-        {
+    pub(crate) fn find(&self, place: &Place) -> Found<'_> {
+        let has_key = |item: &&Item| read_text(item, place.key_name) == Some(place.key.as_str());
+        let asked = self.asked.get(&place.table).into_iter().flatten();
+        if !asked.into_iter().any(|item| has_key(&item)) {
             return Found::NotAsked;
         }
-        self.found
-            .get(table)
-            .and_then(|items| items.iter().find(has_key))
-            .map_or(Found::Absent, Found::Item)
+        let mut found = self.found.get(&place.table).into_iter().flatten();
+        found.find(has_key).map_or(Found::Absent, Found::Item)
     }
 }

@@ -65,10 +65,11 @@ impl CampaignVersions {
             let start = end.saturating_sub(BATCH);
             let mut batch = BatchGet::default();
             (start..end)
-                .for_each(|revision| self.table.add_to(&mut batch, item_key(slug, revision)));
+                .for_each(|revision| batch.add(&self.table.place(item_key(slug, revision))));
             let items = batch.send(self.table.client(), READING).await?;
             for revision in (start..end).rev() {
-                if let Some(item) = self.table.find_in(&items, &item_key(slug, revision)).item() {
+                let place = self.table.place(item_key(slug, revision));
+                if let Some(item) = items.find(&place).item() {
                     versions.push(read(item.clone())?);
                 }
             }

@@ -61,7 +61,7 @@ impl Campaigns {
     }
 
     pub(crate) fn add_to(&self, batch: &mut BatchGet, slug: &CampaignSlug) {
-        self.table.add_to(batch, slug.as_str());
+        batch.add(&self.table.place(slug.as_str()));
     }
 
     pub(crate) fn find_in(
@@ -69,7 +69,7 @@ impl Campaigns {
         items: &BatchItems,
         slug: &CampaignSlug,
     ) -> Result<Option<Campaign>, StoreError> {
-        let item = self.table.find_in(items, slug.as_str()).item();
+        let item = items.find(&self.table.place(slug.as_str())).item();
         item.cloned().map(read).transpose()
     }
 

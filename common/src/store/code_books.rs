@@ -111,7 +111,7 @@ impl CodeBooks {
         let mut batch = BatchGet::default();
         self.add_to(&mut batch, scope);
         let items = batch.send(self.table.client(), READING).await?;
-        let Some(item) = self.table.find_in(&items, &scope.to_string()).item() else {
+        let Some(item) = items.find(&self.table.place(scope.to_string())).item() else {
             return Ok(None);
         };
         let version = secret_version(item)?;
@@ -127,7 +127,7 @@ impl CodeBooks {
     }
 
     pub(crate) fn add_to(&self, batch: &mut BatchGet, scope: &Scope) {
-        self.table.add_to(batch, scope.to_string());
+        batch.add(&self.table.place(scope.to_string()));
     }
 
     pub(crate) fn find_in(
@@ -135,7 +135,7 @@ impl CodeBooks {
         items: &BatchItems,
         scope: &Scope,
     ) -> Result<PrefetchedBook, StoreError> {
-        match self.table.find_in(items, &scope.to_string()) {
+        match items.find(&self.table.place(scope.to_string())) {
             Found::NotAsked => Ok(PrefetchedBook::NotRead),
             Found::Absent => Ok(PrefetchedBook::Absent),
             Found::Item(item) => {

@@ -6,7 +6,7 @@
 use futures_util::{Stream, StreamExt};
 use serde::Deserialize;
 
-use super::batch::{BatchGet, BatchItems, Found};
+use super::batch::Place;
 use super::table::{items, pages};
 use super::write::Write;
 use super::{Item, SEGMENTS, StoreError, from_record, read_text, required, transaction};
@@ -119,17 +119,8 @@ impl Codes {
             .bind(":id", holder)
     }
 
-    pub(crate) fn add_to(&self, batch: &mut BatchGet, scope: &Scope, key: &CodeKey) {
-        self.table.add_to(batch, key.in_scope(scope));
-    }
-
-    pub(crate) fn find_in<'a>(
-        &self,
-        items: &'a BatchItems,
-        scope: &Scope,
-        key: &CodeKey,
-    ) -> Found<'a> {
-        self.table.find_in(items, &key.in_scope(scope))
+    pub(crate) fn place(&self, scope: &Scope, key: &CodeKey) -> Place {
+        self.table.place(key.in_scope(scope))
     }
 
     /// `None` until the code is imported or held.

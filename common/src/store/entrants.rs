@@ -7,7 +7,7 @@ mod merge;
 use aws_sdk_dynamodb::operation::scan::ScanOutput;
 use futures_util::Stream;
 
-use super::batch::{BatchGet, BatchItems, Found};
+use super::batch::Place;
 use super::record_version::{self, FIRST};
 use super::segments::{Segment, SegmentPage};
 use super::table::pages;
@@ -174,17 +174,8 @@ impl Entrants {
         self.table.update(item_key(scope, id))
     }
 
-    pub(crate) fn add_to(&self, batch: &mut BatchGet, scope: &Scope, id: &EntrantId) {
-        self.table.add_to(batch, item_key(scope, id));
-    }
-
-    pub(crate) fn find_in<'a>(
-        &self,
-        items: &'a BatchItems,
-        scope: &Scope,
-        id: &EntrantId,
-    ) -> Found<'a> {
-        self.table.find_in(items, &item_key(scope, id))
+    pub(crate) fn place(&self, scope: &Scope, id: &EntrantId) -> Place {
+        self.table.place(item_key(scope, id))
     }
 
     pub async fn get(

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::batch::{BatchGet, BatchItems, Found};
+use super::batch::Place;
 use super::write::Write;
 use super::{Item, StoreError, from_record};
 use crate::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
@@ -72,22 +72,12 @@ impl IdempotencyKeys {
             .bind(":now", now.as_seconds())
     }
 
-    pub(crate) fn add_to<Id: IdempotentRecordId>(
+    pub(crate) fn place<Id: IdempotentRecordId>(
         &self,
-        batch: &mut BatchGet,
         scope: &Scope,
         key: &IdempotencyKey,
-    ) {
-        self.table.add_to(batch, item_key::<Id>(scope, key));
-    }
-
-    pub(crate) fn find_in<'a, Id: IdempotentRecordId>(
-        &self,
-        items: &'a BatchItems,
-        scope: &Scope,
-        key: &IdempotencyKey,
-    ) -> Found<'a> {
-        self.table.find_in(items, &item_key::<Id>(scope, key))
+    ) -> Place {
+        self.table.place(item_key::<Id>(scope, key))
     }
 
     /// Returns the number deleted. Reads the whole table.

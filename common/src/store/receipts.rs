@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::batch::{BatchGet, BatchItems, Found};
+use super::batch::Place;
 use super::transaction::{self, CancellationCause, TransactionResult};
 use super::write::{EXPIRY, Sent, Write};
 use super::{During, Item, StoreError, from_record, read_text, required};
@@ -150,17 +150,8 @@ impl Receipts {
         }
     }
 
-    pub(crate) fn add_to(&self, batch: &mut BatchGet, scope: &Scope, id: ReceiptId) {
-        self.table.add_to(batch, item_key(scope, id));
-    }
-
-    pub(crate) fn find_in<'a>(
-        &self,
-        items: &'a BatchItems,
-        scope: &Scope,
-        id: ReceiptId,
-    ) -> Found<'a> {
-        self.table.find_in(items, &item_key(scope, id))
+    pub(crate) fn place(&self, scope: &Scope, id: ReceiptId) -> Place {
+        self.table.place(item_key(scope, id))
     }
 
     /// False if there is no such receipt, or it has a file.

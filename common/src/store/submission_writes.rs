@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 pub use self::corrections::CorrectionResult;
 pub use self::settle::SettleResult;
-use super::batch::{BatchGet, BatchItems, Found};
+use super::batch::{BatchGet, BatchItems, Found, Place};
 use super::codes::Codes;
 use super::entrants::{self, CountChange, Entrants, WrongCodeLogUpdate};
 use super::idempotency_keys::{self, IdempotencyKeys, IdempotencyRecord};
@@ -74,10 +74,12 @@ pub struct ExistingRecords {
     pub receipt: Option<Receipt>,
 }
 
+/// Records of a batch that was read in advance.
 #[derive(Clone, Debug)]
-pub enum BatchedRecords {
-    Complete(ExistingRecords),
-    Partial(ExistingRecords),
+pub struct BatchedRecords {
+    pub records: ExistingRecords,
+    /// True if the batch asked for all of them.
+    pub is_complete: bool,
 }
 
 #[derive(Debug)]
@@ -156,12 +158,15 @@ impl SubmissionStore {
         let items = batch
             .send_until(&self.client, "loading a submission's state", self.deadline)
             .await?;
-        match self.find_in(&items, keys, day, now)? {
-            BatchedRecords::Complete(state) | BatchedRecords::Partial(state) => Ok(state),
-        }
+        Ok(self.find_in(&items, keys, day, now)?.records)
     }
 
     pub fn add_to(&self, batch: &mut BatchGet, keys: RecordKeys<'_>) {
+        let places = self.places(keys);
+        places.iter().flatten().for_each(|place| batch.add(place));
+    }
+
+    fn places(&self, keys: RecordKeys<'_>) -> [Option<Place>; 4] {
         let RecordKeys {
             scope,
             key,
@@ -169,15 +174,12 @@ impl SubmissionStore {
             code,
             receipt,
         } = keys;
-        self.idempotency_keys
-            .add_to::<SubmissionId>(batch, scope, key);
-        self.entrants.add_to(batch, scope, entrant);
-        if let Some(code) = code {
-            self.codes.add_to(batch, scope, code);
-        }
-        if let Some(receipt) = receipt {
-            self.receipts.add_to(batch, scope, receipt);
-        }
+        [
+            Some(self.idempotency_keys.place::<SubmissionId>(scope, key)),
+            Some(self.entrants.place(scope, entrant)),
+            code.map(|code| self.codes.place(scope, code)),
+            receipt.map(|receipt| self.receipts.place(scope, receipt)),
+        ]
     }
 
     pub fn find_in(
@@ -187,47 +189,26 @@ impl SubmissionStore {
         day: &str,
         now: Timestamp,
     ) -> Result<BatchedRecords, StoreError> {
-        let RecordKeys {
-            scope,
-            key,
-            entrant,
-            code,
-            receipt,
-        } = keys;
-        let idempotency = self
-            .idempotency_keys
-            .find_in::<SubmissionId>(items, scope, key);
-        let entrant = self.entrants.find_in(items, scope, entrant);
-        let code_found = code.map(|code| self.codes.find_in(items, scope, code));
-        let receipt = receipt.map(|receipt| self.receipts.find_in(items, scope, receipt));
-        let all = [Some(idempotency), Some(entrant), code_found, receipt];
-        let is_complete = !all
-            .iter()
-            .flatten()
-            .any(|found| matches!(found, Found::NotAsked));
-        let idempotency = idempotency
-            .item()
-            .map(|item| idempotency_keys::read_unexpired(item, now));
-        let state = ExistingRecords {
-            idempotency: idempotency.transpose()?.flatten(),
-            code: match code_found {
-                None | Some(Found::NotAsked) => CodeLookup::NoRecord,
-                Some(found) => code_lookup(code, found.item())?,
-            },
-            entrant: entrant
-                .item()
-                .map(|item| entrants::read(item, day))
-                .transpose()?
-                .unwrap_or_default(),
-            receipt: receipt
-                .and_then(Found::item)
-                .map(receipts::read)
-                .transpose()?,
+        let places = self.places(keys);
+        let found = places.map(|place| place.map(|place| items.find(&place)));
+        let was_asked = |found: &Found<'_>| !matches!(found, Found::NotAsked);
+        let is_complete = found.iter().flatten().all(was_asked);
+        let code = match found[2] {
+            None | Some(Found::NotAsked) => CodeLookup::NoRecord,
+            Some(found) => code_lookup(keys.code, found.item())?,
         };
-        Ok(if is_complete {
-            BatchedRecords::Complete(state)
-        } else {
-            BatchedRecords::Partial(state)
+        let [idempotency, entrant, _, receipt] = found.map(|found| found.and_then(Found::item));
+        let idempotency = idempotency.map(|item| idempotency_keys::read_unexpired(item, now));
+        let entrant = entrant.map(|item| entrants::read(item, day));
+        let records = ExistingRecords {
+            idempotency: idempotency.transpose()?.flatten(),
+            code,
+            entrant: entrant.transpose()?.unwrap_or_default(),
+            receipt: receipt.map(receipts::read).transpose()?,
+        };
+        Ok(BatchedRecords {
+            records,
+            is_complete,
         })
     }
 

@@ -12,7 +12,7 @@ use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use serde::Serialize;
 use serde_dynamo::aws_sdk_dynamodb_1::to_item;
 
-use super::batch::{BatchGet, BatchItems, Found};
+use super::batch::Place;
 use super::write::{Write, names_in};
 use super::{During, Item, StoreError, read_text, text};
 use crate::aws::MAX_CONCURRENCY;
@@ -94,12 +94,12 @@ impl Table {
         Ok(reply.during(action)?.item)
     }
 
-    pub(crate) fn add_to(&self, batch: &mut BatchGet, key: impl Into<String>) {
-        batch.add(&self.name, self.key_attribute, key);
-    }
-
-    pub(crate) fn find_in<'a>(&self, items: &'a BatchItems, key: &str) -> Found<'a> {
-        items.find(&self.name, self.key_attribute, key)
+    pub(crate) fn place(&self, key: impl Into<String>) -> Place {
+        Place {
+            table: self.name.clone(),
+            key_name: self.key_attribute,
+            key: key.into(),
+        }
     }
 
     pub(crate) fn put(&self, key: impl Into<String>, record: &impl Serialize) -> Write {

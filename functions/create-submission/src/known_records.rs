@@ -7,9 +7,7 @@ use common::domain::message::MessageKey;
 use common::domain::timestamp::Timestamp;
 use common::error::StoreError;
 use common::store::batch::BatchItems;
-use common::store::submission_writes::{
-    BatchedRecords, ExistingRecords, RecordKeys, SubmissionStore,
-};
+use common::store::submission_writes::{ExistingRecords, RecordKeys, SubmissionStore};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordSource {
@@ -69,10 +67,12 @@ impl<'a> KnownRecords<'a> {
     pub(crate) async fn load_missing(&mut self) -> Result<(), StoreError> {
         if let Some(prefetched) = self.prefetched.take() {
             let keys = self.keys.with_code(self.code_key.as_ref());
-            match self.store.find_in(prefetched, keys, self.day, self.now)? {
-                BatchedRecords::Complete(records) => self.replace(records, RecordSource::Read),
-                BatchedRecords::Partial(records) => self.replace(records, RecordSource::Assumed),
-            }
+            let found = self.store.find_in(prefetched, keys, self.day, self.now)?;
+            let source = match found.is_complete {
+                true => RecordSource::Read,
+                false => RecordSource::Assumed,
+            };
+            self.replace(found.records, source);
         }
         if self.keys.receipt.is_some() && self.source == RecordSource::Assumed {
             self.load().await?;
