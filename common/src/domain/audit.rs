@@ -54,7 +54,8 @@ pub struct AuditRow {
     pub hash: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// End of the log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditHead {
     pub last_day: String,
     pub last_sequence: u64,

@@ -17,7 +17,8 @@ use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 use super::record_version::FIRST;
 use super::table::{Table, all, items, pages};
 use super::{
-    During, Item, StoreError, number, read_number, read_text, required, text, transaction,
+    During, Item, StoreError, from_record, number, read_number, read_text, required, text,
+    transaction,
 };
 use crate::config::{ConfigError, Env};
 use crate::domain::audit::{AuditEntry, AuditHead, AuditRow, StoredAuditRow};
@@ -96,19 +97,11 @@ impl AuditLog {
         let Some(item) = self.head_item().await? else {
             return Ok(None);
         };
-        let read = || {
-            FIRST.check(&item, READING)?;
-            let last_sequence =
-                read_number(&item, "last_sequence").filter(|last| *last < MAX_SEQUENCE);
-            Ok(AuditHead {
-                last_day: required(read_text(&item, "last_day"), READING)?.to_owned(),
-                last_sequence: required(last_sequence, READING)?,
-                last_hash: required(read_text(&item, "last_hash"), READING)?.to_owned(),
-            })
-        };
-        read()
-            .map(Some)
-            .map_err(StoreError::of_record("audit", HEAD.to_owned()))
+        let head = from_record(item, READING).and_then(|head: AuditHead| {
+            let is_possible = head.last_sequence < MAX_SEQUENCE;
+            required(is_possible.then_some(Some(head)), READING)
+        });
+        head.map_err(StoreError::of_record("audit", HEAD.to_owned()))
     }
 
     /// Last time that a row skipped a number taken without `ops`.
@@ -118,9 +111,7 @@ impl AuditLog {
     }
 
     async fn head_item(&self) -> Result<Option<Item>, StoreError> {
-        let key = [(KEY, text(HEAD)), (SORT, number(0))];
-        let key = key.map(|(name, value)| (name.to_owned(), value));
-        self.table.get_item(key.into(), READING).await
+        self.table.get_item(head_key().into(), READING).await
     }
 
     /// `day` is a UTC day, `YYYY-MM-DD`.
@@ -178,56 +169,48 @@ impl AuditLog {
         after: &AuditHead,
         skipped_at: Option<Timestamp>,
     ) -> Result<ParameterizedStatement, StoreError> {
-        let AuditHead {
-            last_day,
-            last_sequence,
-            last_hash,
-        } = after;
-        let moved = [
-            ("last_day", text(last_day)),
-            ("last_sequence", number(last_sequence)),
-            ("last_hash", text(last_hash)),
-        ];
-        let skipped = skipped_at.map(|at| (SKIPPED_AT, number(at.as_millis())));
-        let moved: Vec<_> = moved.into_iter().chain(skipped).collect();
+        let mut moved: Item = to_item(after).during(WRITING)?;
+        moved.extend(skipped_at.map(|at| (SKIPPED_AT.to_owned(), number(at.as_millis()))));
         let Some(before) = before else {
-            let key = [(KEY, text(HEAD)), (SORT, number(0))];
-            let item = key
-                .into_iter()
-                .chain(moved)
-                .map(|(name, value)| (name.to_owned(), value));
-            return self.insert(FIRST.mark(item.collect()));
+            moved.extend(head_key());
+            return self.insert(FIRST.mark(moved));
         };
-        let set: String = moved
+        let (names, mut values): (Vec<_>, Vec<_>) = sorted(moved).unzip();
+        let set: String = names
             .iter()
-            .map(|(name, _)| format!("SET \"{name}\" = ? "))
+            .map(|name| format!("SET \"{name}\" = ? "))
             .collect();
         let statement = format!(
             "UPDATE \"{}\" {set}WHERE \"{KEY}\" = '{HEAD}' AND \"{SORT}\" = 0 AND \"last_hash\" = ?",
             self.table.name()
         );
-        let values = moved
-            .into_iter()
-            .map(|(_, value)| value)
-            .chain([text(&before.last_hash)]);
-        parameterized(statement, values.collect())
+        values.push(text(&before.last_hash));
+        parameterized(statement, values)
     }
 
     fn insert(&self, item: Item) -> Result<ParameterizedStatement, StoreError> {
-        // Sorted, so that a row always gives the same statement.
-        let item: BTreeMap<_, _> = item.into_iter().collect();
-        let names: Vec<_> = item.keys().map(|name| format!("'{name}': ?")).collect();
+        let (names, values): (Vec<_>, Vec<_>) = sorted(item).unzip();
+        let names: Vec<_> = names.iter().map(|name| format!("'{name}': ?")).collect();
         let statement = format!(
             "INSERT INTO \"{}\" VALUE {{{}}}",
             self.table.name(),
             names.join(", ")
         );
-        parameterized(statement, item.into_values().collect())
+        parameterized(statement, values)
     }
 
     fn known_head(&self) -> std::sync::MutexGuard<'_, Option<AuditHead>> {
         self.head.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn head_key() -> [(String, AttributeValue); 2] {
+    [(KEY.to_owned(), text(HEAD)), (SORT.to_owned(), number(0))]
+}
+
+/// A row always gives the same statement.
+fn sorted(item: Item) -> impl Iterator<Item = (String, AttributeValue)> {
+    item.into_iter().collect::<BTreeMap<_, _>>().into_iter()
 }
 
 fn parameterized(
