@@ -9,20 +9,7 @@ use serde_json::{Value, json};
 
 use crate::pages::{at, markdown, text_of};
 
-/// Cells are Markdown; row ids begin with the name.
-fn section<const N: usize>(
-    name: &str,
-    title: &str,
-    text: &str,
-    head: [&str; N],
-    rows: impl Iterator<Item = [String; N]>,
-) -> String {
-    let heading = markdown::heading(2, name, title);
-    let table = markdown::table(&head, rows.map(Vec::from));
-    format!("{heading}{text}\n\n:::table {name} {title}\n{table}")
-}
-
-/// Meanings from the schema, and default texts.
+/// The message keys with their meanings, from their schema, and the service's default texts.
 pub(crate) fn message_keys(schema: &Value) -> String {
     let meanings = at(schema, &["x-enumDescriptions"]);
     let row = |key: TextKey| {
@@ -32,20 +19,11 @@ pub(crate) fn message_keys(schema: &Value) -> String {
                 "For your form, beside the error of the same name. No submission has this key."
             }
         };
-        [
-            code(key.as_str()),
-            when.to_owned(),
-            key.text(Language::En).to_owned(),
-            key.text(Language::Sw).to_owned(),
-        ]
+        let [english, swahili] = [Language::En, Language::Sw].map(|to| key.text(to).to_owned());
+        vec![code(key.as_str()), when.to_owned(), english, swahili]
     };
-    section(
-        "message-keys",
-        "Message keys",
-        "Branch on the key. A campaign can replace the text. New keys may be added: show `message` for an unknown key.",
-        ["Key", "When", "English", "Swahili"],
-        TextKey::all().map(row),
-    )
+    let head = ["Key", "When", "English", "Swahili"];
+    markdown::table(&head, TextKey::all().map(row))
 }
 
 pub(crate) fn test_codes() -> String {
@@ -58,24 +36,10 @@ pub(crate) fn test_codes() -> String {
     let row = |name: String| {
         let typed = format!("TEST-0-{name}");
         let outcome = typed.parse::<Code>().ok().and_then(|code| code.sentinel());
-        [
-            code(&typed),
-            outcome
-                .map(|sentinel| code_outcome(sentinel.outcome))
-                .unwrap_or_default(),
-        ]
+        let outcome = outcome.map(|sentinel| code_outcome(sentinel.outcome));
+        vec![code(&typed), outcome.unwrap_or_default()]
     };
-    section(
-        "test-codes",
-        "Test codes",
-        "With a test key, these codes produce an outcome in any campaign with codes. Everything else still applies: \
-               a campaign that is not live, a blocked or throttled phone, the limits of the phone, and the receipt if \
-               the campaign needs one. Case does not matter. Test codes are not used up: each phone can send each of \
-               them, and sending it again gives that phone's submission. A suffix such as `.7` makes another code with \
-               the same outcome. Any other name after `TEST-0-` is `invalid`. A live key answers `sentinel_with_live_key`.",
-        ["Code", "Outcome"],
-        names.map(row),
-    )
+    markdown::table(&["Code", "Outcome"], names.map(row))
 }
 
 fn code_outcome(outcome: SentinelOutcome) -> String {
@@ -106,35 +70,24 @@ pub(crate) fn test_receipts() -> String {
         .chain(short);
     let row = |name: String| {
         let typed = format!("TEST0{name}");
-        let outcome = ReceiptSentinel::parse(&typed)
-            .map(receipt_outcome)
-            .unwrap_or_default();
-        [code(&typed), outcome]
+        let outcome = ReceiptSentinel::parse(&typed).map(receipt_outcome);
+        vec![code(&typed), outcome.unwrap_or_default()]
     };
-    section(
-        "test-receipts",
-        "Test receipts",
-        "With a test key, send one of these as the `code` of a typed receipt or the `qr_payload` of a photo. The \
-               photo itself is not read: any file works that starts like a JPEG, PNG or WebP and has the announced \
-               length. The tax authority is not asked. The submission is judged like any other first, the receipt a \
-               moment later. A suffix such as `.7` makes another receipt with the same outcome. Anything else, a photo \
-               without `qr_payload` included, is `receipt_not_found`.",
-        ["Receipt", "Outcome, a moment after the submission"],
-        names.map(row),
-    )
+    let head = ["Receipt", "Outcome, a moment after the submission"];
+    markdown::table(&head, names.map(row))
 }
 
 fn receipt_outcome(sentinel: ReceiptSentinel) -> String {
-    match sentinel {
-        ReceiptSentinel::Verified => "accepted: `entered`".to_owned(),
-        ReceiptSentinel::Wins => "accepted: `instant_win`, with a prize".to_owned(),
-        ReceiptSentinel::Slow => {
-            "`unknown` with `checking` first, `entered` a few seconds later".to_owned()
+    code_outcome(match sentinel {
+        ReceiptSentinel::Verified => SentinelOutcome::Enters,
+        ReceiptSentinel::Wins => SentinelOutcome::Wins,
+        ReceiptSentinel::Slow => SentinelOutcome::Slow,
+        ReceiptSentinel::Stays(key) => SentinelOutcome::Stays(key),
+        ReceiptSentinel::Declined(key) => SentinelOutcome::Rejected(key),
+        ReceiptSentinel::Review => {
+            return "in review: `display_status` is `receipt_in_review`".to_owned();
         }
-        ReceiptSentinel::Review => "in review: `display_status` is `receipt_in_review`".to_owned(),
-        ReceiptSentinel::Stays(key) => format!("never settles, with `{key}`"),
-        ReceiptSentinel::Declined(key) => format!("rejected: `{key}`"),
-    }
+    })
 }
 
 pub(crate) fn display_statuses() -> String {

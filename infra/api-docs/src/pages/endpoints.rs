@@ -3,7 +3,7 @@
 use common::http::routes::{ROUTES, Route};
 use serde_json::Value;
 
-use super::markdown::{Field, columns, details, fields, heading, sample, table};
+use super::markdown::{columns, details, field, fields, heading, sample, table};
 use super::objects::{Side, field_lines, kind, of_page};
 use super::samples::{call, examples, source_of_id};
 use super::{Source, at, items, linked, members, text_of, texts};
@@ -197,42 +197,31 @@ fn shared_parameters<'a>(source: &'a Source<'_>) -> Vec<&'a Value> {
 }
 
 pub(super) fn common_parameters(source: &Source<'_>) -> String {
-    let authorization = Field {
-        name: "Authorization",
-        kind: "header".to_owned(),
-        note: "required",
-        description: "`Bearer <API_KEY>`. The key selects the campaign and the environment, test or live.",
-        inside: String::new(),
-    };
+    let authorization = field(
+        "Authorization",
+        "header",
+        "required",
+        "`Bearer <API_KEY>`. The key selects the campaign and the environment, test or live.",
+        "",
+    );
     let others: String = shared_parameters(source)
         .into_iter()
         .map(|parameter| parameter_field(source.resolve(parameter)))
         .collect();
-    fields("common", &(authorization.lines() + &others))
+    fields("common", &(authorization + &others))
 }
 
 fn parameter_field(parameter: &Value) -> String {
     let is_required = parameter.get("required").is_some();
-    let field = Field {
-        name: text_of(parameter, "name"),
-        kind: text_of(parameter, "in").replace("query", "query parameter"),
-        note: if is_required { "required" } else { "optional" },
-        description: text_of(parameter, "description"),
-        inside: String::new(),
-    };
-    field.lines()
+    let note = if is_required { "required" } else { "optional" };
+    let kind = text_of(parameter, "in").replace("query", "query parameter");
+    let description = text_of(parameter, "description");
+    field(text_of(parameter, "name"), &kind, note, description, "")
 }
 
 pub(super) fn header_field(source: &Source<'_>, name: &str) -> String {
     let header = source.part(&format!("/components/headers/{name}"));
-    let field = Field {
-        name,
-        kind: "header".to_owned(),
-        note: "",
-        description: text_of(header, "description"),
-        inside: String::new(),
-    };
-    field.lines()
+    field(name, "header", "", text_of(header, "description"), "")
 }
 
 /// Leaves names such as `JSON`.

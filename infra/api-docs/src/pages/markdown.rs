@@ -65,25 +65,18 @@ pub(super) struct Field<'a> {
     pub(super) inside: String,
 }
 
-impl Field<'_> {
-    pub(super) fn lines(&self) -> String {
-        let Self {
-            name,
-            kind,
-            note,
-            description,
-            inside,
-        } = self;
-        let comma = if note.is_empty() { "" } else { ", " };
-        let inside: String = inside.lines().map(|line| format!("  {line}\n")).collect();
-        format!("- `{name}` ({kind}{comma}{note}): {description}\n{inside}")
-    }
+/// A field of a list: [`parse_fields`] reads it again.
+pub(super) fn field(name: &str, kind: &str, note: &str, description: &str, inside: &str) -> String {
+    let comma = if note.is_empty() { "" } else { ", " };
+    let inside: String = inside.lines().map(|line| format!("  {line}\n")).collect();
+    format!("- `{name}` ({kind}{comma}{note}): {description}\n{inside}")
 }
 
 pub(super) fn fields(prefix: &str, lines: &str) -> String {
     format!(":::fields {prefix}\n{lines}:::end\n\n")
 }
 
+/// The fields in lines as [`field`] writes them.
 pub(super) fn parse_fields(lines: &str) -> Vec<Field<'_>> {
     let mut found: Vec<Field<'_>> = Vec::new();
     for line in lines.lines() {
@@ -213,16 +206,19 @@ mod tests {
     #[test]
     fn fields_are_read_as_they_are_written() {
         let inner = "- `b` (string (uuid)): An id.\n";
-        let field = Field {
-            name: "a",
-            kind: "[A](/docs#A) or null, 1 to 3".to_owned(),
-            note: "optional",
-            description: "One (or more): some.",
-            inside: inner.to_owned(),
-        };
-        let lines = field.lines();
+        let kind = "[A](/docs#A) or null, 1 to 3";
+        let lines = field("a", kind, "optional", "One (or more): some.", inner);
         let read = parse_fields(&lines);
-        assert_eq!(read.iter().map(Field::lines).collect::<String>(), lines);
+        let rewritten = read.iter().map(|read| {
+            field(
+                read.name,
+                &read.kind,
+                read.note,
+                read.description,
+                &read.inside,
+            )
+        });
+        assert_eq!(rewritten.collect::<String>(), lines);
         let read = read.first().expect("a field");
         assert_eq!((read.note, read.inside.as_str()), ("optional", inner));
     }

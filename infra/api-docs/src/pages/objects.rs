@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::markdown::{Field, fields, heading, table};
+use super::markdown::{field, fields, heading, table};
 use super::{Source, at, linked, text_of, texts};
 
 const PLACES: [(&str, &str); 6] = [
@@ -79,19 +79,20 @@ pub(super) enum Side {
 pub(super) fn field_lines(schema: &Value, side: Side) -> String {
     let required: Vec<&str> = texts(at(schema, &["required"])).collect();
     let line = |name: &str| {
-        let field = at(schema, &["properties", name]);
-        let field = Field {
-            name,
-            kind: kind(field),
-            note: match (required.contains(&name), side) {
-                (true, Side::Sent) => "required",
-                (true, Side::Answered) => "",
-                (false, _) => "optional",
-            },
-            description: text_of(field, "description"),
-            inside: field_lines(field, side),
+        let schema = at(schema, &["properties", name]);
+        let note = match (required.contains(&name), side) {
+            (true, Side::Sent) => "required",
+            (true, Side::Answered) => "",
+            (false, _) => "optional",
         };
-        field.lines()
+        let inside = field_lines(schema, side);
+        field(
+            name,
+            &kind(schema),
+            note,
+            text_of(schema, "description"),
+            &inside,
+        )
     };
     texts(at(schema, &["x-order"])).map(line).collect()
 }
