@@ -6,6 +6,20 @@ use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+/// Bodies of requests.
+macro_rules! requests {
+    ($($name:ident { $($field:ident: $type:ty,)* })*) => {$(
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "PascalCase", deny_unknown_fields)]
+        struct $name {
+            $($field: $type,)*
+        }
+    )*};
+}
+
+pub(crate) use requests;
+
+/// A refused request: the caller is at fault.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) kind: &'static str,

@@ -16,7 +16,7 @@ use common::random;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::aws_json::{Refusal, operation, parse, reply, unknown};
+use crate::aws_json::{Refusal, operation, parse, reply, requests, unknown};
 use crate::loopback::{Loopback, Server};
 use crate::private_file;
 
@@ -43,19 +43,16 @@ struct Version {
     value: String,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
-struct GetSecretValue {
-    secret_id: String,
-    version_id: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
-struct PutSecretValue {
-    secret_id: String,
-    secret_string: String,
-    client_request_token: String,
+requests! {
+    GetSecretValue {
+        secret_id: String,
+        version_id: Option<String>,
+    }
+    PutSecretValue {
+        secret_id: String,
+        secret_string: String,
+        client_request_token: String,
+    }
 }
 
 pub async fn serve(options: SecretsOptions) -> io::Result<Server> {

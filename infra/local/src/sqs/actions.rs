@@ -10,12 +10,11 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Shared;
 use super::queues::Message;
-use crate::aws_json::{Refusal, operation, parse, reply, unknown};
+use crate::aws_json::{Refusal, operation, parse, reply, requests, unknown};
 use crate::loopback::stopped;
 
 /// Limit of a message, and of a whole batch: 1 MiB.
@@ -26,57 +25,39 @@ const MAX_DELAY_SECONDS: u64 = 900;
 const MAX_WAIT_SECONDS: u64 = 20;
 const MAX_VISIBILITY_SECONDS: u64 = 12 * 60 * 60;
 
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
-struct SendMessage {
-    queue_url: String,
-    message_body: String,
-    delay_seconds: Option<u64>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
-struct SendMessageBatch {
-    queue_url: String,
-    entries: Vec<Entry>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
-struct Entry {
-    id: String,
-    message_body: String,
-    delay_seconds: Option<u64>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
-struct ReceiveMessage {
-    queue_url: String,
-    max_number_of_messages: Option<usize>,
-    wait_time_seconds: Option<u64>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
-struct DeleteMessage {
-    queue_url: String,
-    receipt_handle: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
-struct ChangeMessageVisibility {
-    queue_url: String,
-    receipt_handle: String,
-    visibility_timeout: u64,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
-struct GetQueueAttributes {
-    queue_url: String,
-    attribute_names: Vec<String>,
+requests! {
+    SendMessage {
+        queue_url: String,
+        message_body: String,
+        delay_seconds: Option<u64>,
+    }
+    SendMessageBatch {
+        queue_url: String,
+        entries: Vec<Entry>,
+    }
+    Entry {
+        id: String,
+        message_body: String,
+        delay_seconds: Option<u64>,
+    }
+    ReceiveMessage {
+        queue_url: String,
+        max_number_of_messages: Option<usize>,
+        wait_time_seconds: Option<u64>,
+    }
+    DeleteMessage {
+        queue_url: String,
+        receipt_handle: String,
+    }
+    ChangeMessageVisibility {
+        queue_url: String,
+        receipt_handle: String,
+        visibility_timeout: u64,
+    }
+    GetQueueAttributes {
+        queue_url: String,
+        attribute_names: Vec<String>,
+    }
 }
 
 pub(super) async fn serve(

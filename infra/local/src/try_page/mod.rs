@@ -38,35 +38,20 @@ mod sample_receipt;
 
 pub const PATH: &str = "/try";
 
-/// Name, media type and text; first the page itself.
-const FILES: [(&str, &str, &str); 13] = [
-    (PAGE, HTML, include_str!("../../try/index.html")),
-    (
-        "style.css",
-        "text/css; charset=utf-8",
-        include_str!("../../try/style.css"),
-    ),
-    ("icon.svg", SVG, include_str!("../../try/icon.svg")),
-    ("page.js", SCRIPT, include_str!("../../try/page.js")),
-    ("entry.js", SCRIPT, include_str!("../../try/entry.js")),
-    ("api.js", SCRIPT, include_str!("../../try/api.js")),
-    ("kept.js", SCRIPT, include_str!("../../try/kept.js")),
-    ("lookup.js", SCRIPT, include_str!("../../try/lookup.js")),
-    ("photo.js", SCRIPT, include_str!("../../try/photo.js")),
-    ("problems.js", SCRIPT, include_str!("../../try/problems.js")),
-    ("result.js", SCRIPT, include_str!("../../try/result.js")),
-    (
-        "unreachable.js",
-        SCRIPT,
-        include_str!("../../try/unreachable.js"),
-    ),
-    ("words.js", SCRIPT, include_str!("../../try/words.js")),
+macro_rules! files {
+    ($($name:literal)*) => {
+        [$(($name, include_str!(concat!("../../try/", $name)))),*]
+    };
+}
+
+/// The page's files. The first is the page itself.
+const FILES: [(&str, &str); 13] = files![
+    "index.html" "style.css" "icon.svg" "page.js" "entry.js" "api.js" "kept.js" "lookup.js" "photo.js"
+    "problems.js" "result.js" "unreachable.js" "words.js"
 ];
 const PAGE: &str = "index.html";
 const HTML: &str = "text/html; charset=utf-8";
-const SCRIPT: &str = "text/javascript; charset=utf-8";
-const SVG: &str = "image/svg+xml";
-/// `?code=` is printed on it.
+/// The photo of a receipt; `?code=` is the code printed on it.
 const SAMPLE_RECEIPT: &str = "receipt.png";
 /// Marks the first data in the page.
 const LOADED: &str = r#"id="loaded">"#;
@@ -78,7 +63,7 @@ const MIN_COMPRESSED_BYTES: usize = 512;
 
 /// A digest of the page's files.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
-    etag(FILES.map(|(_, _, text)| text).concat().as_bytes())
+    etag(FILES.map(|(_, text)| text).concat().as_bytes())
         .chars()
         .take(12)
         .collect()
@@ -133,21 +118,13 @@ impl TryPage {
             }
             "" => (HTML, self.page(event).await?.into_bytes(), ASKED_ANEW),
             name => {
-                let file = FILES
-                    .iter()
-                    .find(|(served, ..)| *served == name && name != PAGE);
-                let (_, content_type, text) = file.ok_or_else(|| {
+                let mut files = FILES.iter();
+                let file = files.find(|(served, _)| *served == name && name != PAGE);
+                let (_, text) = file.ok_or_else(|| {
                     Error::from(ErrorCode::NotFound).with_detail("There is no such path.")
                 })?;
-                (
-                    *content_type,
-                    text.as_bytes().to_vec(),
-                    if in_version.is_some() {
-                        KEPT
-                    } else {
-                        ASKED_ANEW
-                    },
-                )
+                let cache_control = in_version.map_or(ASKED_ANEW, |_| KEPT);
+                (media_type(name), text.as_bytes().to_vec(), cache_control)
             }
         };
         // The server drops the body of a HEAD reply.
@@ -205,7 +182,7 @@ impl TryPage {
         let loaded = serde_json::to_string(&guide)
             .map_err(Error::internal)?
             .replace('<', "\\u003c");
-        let [(_, _, page), ..] = FILES;
+        let [(_, page), ..] = FILES;
         let page = page.replace("\"/try/", &format!("\"{PATH}/{}/", VERSION.as_str()));
         Ok(page.replace(LOADED, &format!("{LOADED}{loaded}")))
     }
@@ -231,6 +208,14 @@ async fn serve(
 ) -> Response<Body> {
     let event = gateway::event(caller.ip(), request).await;
     gateway::into_http(telemetry::for_target(gateway::target(&event), page.answer(event)).await)
+}
+
+fn media_type(name: &str) -> &'static str {
+    match name.rsplit_once('.') {
+        Some((_, "css")) => "text/css; charset=utf-8",
+        Some((_, "svg")) => "image/svg+xml",
+        Some(_) | None => "text/javascript; charset=utf-8",
+    }
 }
 
 fn takes_gzip(event: &Event) -> bool {
