@@ -55,7 +55,7 @@ pub fn describe(replies: Replies) -> Value {
     }
     let id = headers
         .get("X-Request-Id")
-        .map(|header| header["schema"]["examples"][0].clone())
+        .and_then(|header| header.pointer("/schema/examples/0").cloned())
         .unwrap_or_default();
     if replies == Replies::Open {
         headers.values_mut().for_each(open);
