@@ -453,6 +453,12 @@ fn every_value_of_an_enum_has_a_meaning() {
 }
 
 #[test]
+fn every_placeholder_is_filled_in() {
+    let written = description().to_string();
+    assert_eq!(written.find("{{"), None, "{written}");
+}
+
+#[test]
 fn generated_files_are_up_to_date() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(api_pages::FOLDER);
     for (name, text) in api_pages::files() {
