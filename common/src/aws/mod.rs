@@ -27,6 +27,7 @@ use aws_smithy_runtime_api::client::http::{
     HttpConnector, HttpConnectorSettings, SharedHttpConnector, http_client_fn,
 };
 use aws_types::SdkConfig;
+use futures_util::{StreamExt, TryStreamExt, stream};
 use http_body_util::BodyExt;
 use url::{Host, Url};
 
@@ -36,6 +37,17 @@ use crate::error::StoreError;
 use crate::telemetry;
 
 pub const MAX_CONCURRENCY: usize = 16;
+
+/// Makes calls at once, and returns their results in order, or an error of one of them.
+pub fn concurrently<T, E>(
+    calls: impl IntoIterator<Item = impl Future<Output = Result<T, E>>>,
+) -> impl Future<Output = Result<Vec<T>, E>> {
+    // Collected, because the compiler does not see that the iterator can be sent.
+    let calls: Vec<_> = calls.into_iter().collect();
+    let calls = stream::iter(calls).buffered(MAX_CONCURRENCY);
+    calls.try_collect()
+}
+
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Services answer in milliseconds; after this, the connection counts as dead.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);

@@ -110,18 +110,19 @@ impl Default for WrongCodeLimit {
     }
 }
 
-/// State of the campaign at the time of the request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CampaignStatus {
-    /// Entries are taken.
-    Live,
-    /// The operator paused the campaign. Submissions answer `campaign_paused`.
-    Paused,
-    /// The entry window has not started. Submissions answer `campaign_not_started`.
-    NotStarted,
-    /// The entry window is over. Submissions answer `campaign_ended`.
-    Ended,
+text_enum! {
+    /// State of the campaign at the time of the request.
+    #[derive(schemars::JsonSchema)]
+    pub enum CampaignStatus {
+        /// Entries are taken.
+        Live = "live",
+        /// The operator paused the campaign. Submissions answer `campaign_paused`.
+        Paused = "paused",
+        /// The entry window has not started. Submissions answer `campaign_not_started`.
+        NotStarted = "not_started",
+        /// The entry window is over. Submissions answer `campaign_ended`.
+        Ended = "ended",
+    }
 }
 
 impl Campaign {

@@ -68,13 +68,14 @@ pub struct UnfinishedImport {
     pub is_resumed: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BatchStatus {
-    /// Serial numbers are taken, the file is not written yet.
-    Reserved,
-    Active,
-    Void,
+text_enum! {
+    /// Whether the codes of a batch are valid.
+    pub enum BatchStatus {
+        /// Serial numbers are taken, the file is not written yet.
+        Reserved = "reserved",
+        Active = "active",
+        Void = "void",
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -54,8 +54,8 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// `campaign#environment#rest`. Neither of the first two parts can contain a `#`, so two scopes
-    /// never share a key.
+    /// `campaign#environment#rest`. The first two parts contain no `#`, so scopes never share a
+    /// key.
     pub fn key(&self, rest: impl fmt::Display) -> String {
         format!("{self}#{rest}")
     }

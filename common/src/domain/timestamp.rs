@@ -62,6 +62,11 @@ impl Timestamp {
         Self::from_millis(self.as_millis().saturating_add(millis))
     }
 
+    pub fn before(self, span: Duration) -> Self {
+        let millis = i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
+        Self::from_millis(self.as_millis().saturating_sub(millis))
+    }
+
     /// Zero if `earlier` is not earlier.
     pub fn since(self, earlier: Self) -> Duration {
         self.0

@@ -6,6 +6,7 @@ mod merge;
 
 use aws_sdk_dynamodb::operation::scan::ScanOutput;
 use futures_util::Stream;
+use serde::Serialize;
 
 use super::batch::Place;
 use super::record_version::{self, FIRST};
@@ -65,7 +66,7 @@ pub(crate) struct CountChange<'a> {
     pub(crate) wrong_codes: Option<WrongCodeLogUpdate<'a>>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EntrantRecord {
     pub id: EntrantId,
     pub submissions: u32,

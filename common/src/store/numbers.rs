@@ -4,8 +4,6 @@ pub mod recount;
 
 use std::time::Duration;
 
-use futures_util::{StreamExt, TryStreamExt, stream};
-
 use super::record_version::FIRST;
 use super::table::all;
 use super::transaction::{self, CancellationCause, TransactionResult};
@@ -13,7 +11,7 @@ use super::write::Write;
 use super::{
     During, Item, StoreError, entrants, number, read_number, read_text, required, submissions, text,
 };
-use crate::aws::MAX_CONCURRENCY;
+use crate::aws::concurrently;
 use crate::domain::numbers::mark::{ShardCheckpoint, Step};
 use crate::domain::numbers::{Amount, Cell, Cells, Metric, of_entrant, of_submission};
 use crate::domain::scope::Scope;
@@ -121,11 +119,7 @@ impl Numbers {
 
     async fn delete_empty(&self, cells: Vec<Cell>) -> Result<(), StoreError> {
         let deletions = cells.into_iter().map(|cell| self.delete_if_empty(cell));
-        stream::iter(deletions)
-            .buffer_unordered(MAX_CONCURRENCY)
-            .try_collect::<Vec<_>>()
-            .await
-            .map(drop)
+        concurrently(deletions).await.map(drop)
     }
 
     async fn delete_if_empty(&self, cell: Cell) -> Result<bool, StoreError> {

@@ -2,7 +2,7 @@
 // An answer is held here while it can be taken back; then the console writes it.
 
 const AHEAD = 3;
-const BEAT_MS = 30_000;
+const HEARTBEAT_MS = 30_000;
 // A hidden page keeps no locks.
 const LEAVE_AFTER_MS = 5 * 60_000;
 // A receipt has to be seen before a key decides it.
@@ -205,10 +205,10 @@ review.addEventListener('input', ({ target }) => {
   target.form.querySelector('.missing').textContent = isCode ? '' : CODE_INVALID;
 });
 
-async function beat() {
+async function heartbeat() {
   if (hasLeft) return;
   if (performance.now() - usedAt > LEAVE_AFTER_MS) return leave('Released to other reviewers after five minutes. Press any key, or touch the page, to continue.');
-  const reply = await send('beat');
+  const reply = await send('heartbeat');
   if (!reply.ok) return say(await reply.text(), 'bad');
   const { progress, lost } = await reply.json();
   byId('progress').textContent = progress;
@@ -331,6 +331,6 @@ addEventListener('pageshow', (event) => {
   if (event.persisted) location.reload();
 });
 
-setInterval(beat, BEAT_MS);
+setInterval(heartbeat, HEARTBEAT_MS);
 await fetchAhead();
-beat();
+heartbeat();

@@ -1,19 +1,15 @@
 //! Error pages.
 
-use axum::http::StatusCode;
-use axum::response::{Html, IntoResponse, Response};
-use common::error::StoreError;
-use maud::html;
-use ops_core::failure::Failure;
-
-use crate::layout::{Page, Section, head};
+use crate::layout::head;
+use crate::prelude::*;
 
 pub(crate) struct PageError(StatusCode, Failure);
 
 pub(crate) type PageResult<T = Html<String>> = Result<T, PageError>;
 
-impl From<Failure> for PageError {
-    fn from(failure: Failure) -> Self {
+impl<E: Into<Failure>> From<E> for PageError {
+    fn from(error: E) -> Self {
+        let failure = error.into();
         let status = match failure.code {
             "campaign_unknown" | "submission_unknown" | "batch_unknown" | "draw_unknown"
             | "winner_unknown" | "tier_unknown" => StatusCode::NOT_FOUND,
@@ -22,12 +18,6 @@ impl From<Failure> for PageError {
             _ => StatusCode::UNPROCESSABLE_ENTITY,
         };
         Self(status, failure)
-    }
-}
-
-impl From<StoreError> for PageError {
-    fn from(error: StoreError) -> Self {
-        Failure::from(error).into()
     }
 }
 

@@ -1,18 +1,15 @@
 //! Forms and queries of pages.
 
-use std::collections::HashMap;
 use std::convert::Infallible;
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::HeaderValue;
 use axum::http::header::CONNECTION;
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, StatusCode};
-use axum::response::Response;
-use maud::{Markup, html};
-use ops_core::failure::Failure;
 
 use crate::failure::refusal;
+use crate::prelude::*;
 
 /// Reasons and names are short.
 const MAX_BYTES: usize = 64 * 1024;

@@ -1,10 +1,10 @@
 //! The frame of every page: head, navigation, content.
 
-use axum::response::Html;
-use common::domain::scope::{Environment, Scope};
-use maud::{DOCTYPE, Markup, Render, html};
+use common::domain::scope::Environment;
+use maud::{DOCTYPE, Render};
 
 use crate::assets;
+use crate::prelude::*;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Section {

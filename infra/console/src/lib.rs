@@ -17,6 +17,7 @@ mod form;
 mod layout;
 mod pages;
 mod plot;
+mod prelude;
 mod safety;
 mod server;
 mod state;

@@ -1,11 +1,10 @@
 //! Plots as inline SVG, with their numbers in a table.
 
 use common::domain::numbers::Amount;
-use maud::{Markup, html};
 pub(crate) use ops_core::numbers::sums::number;
 use ops_core::numbers::sums::{Sums, UNNAMED, largest, scaled};
 
-use crate::layout::table;
+use crate::prelude::*;
 
 /// SVG units, scaled to the page's width.
 const WIDTH: i64 = 720;

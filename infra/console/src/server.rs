@@ -1,16 +1,14 @@
 //! The server, on this machine only, until stopped or idle.
 
 use std::net::Ipv4Addr;
-use std::time::Duration;
 
-use axum::{Router, middleware};
+use axum::middleware;
 use ops_core::ConsoleSettings;
-use ops_core::failure::Failure;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::access::Access;
-use crate::state::Console;
+use crate::prelude::*;
 use crate::{assets, browser, failure, pages, safety};
 
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);

@@ -7,13 +7,11 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use common::clock::Clock;
 use common::config::Env;
-use common::domain::timestamp::Timestamp;
-use ops_core::failure::Failure;
-use ops_core::tables::Tables;
 use ops_core::{ConsoleSettings, connection};
 
 use crate::access::Access;
 use crate::pages::review::screens::Screens;
+use crate::prelude::*;
 
 #[derive(Clone)]
 pub(crate) struct Console(Arc<Shared>);

@@ -532,6 +532,7 @@ fn ops(ready: &str, args: &[&str]) -> (u8, String) {
         input: None,
         err_is_terminal: false,
         is_quiet: false,
+        yes: false,
     };
     let no_console: ops_core::ServeConsole = |_, _| async { Ok("not here".to_owned()) }.boxed();
     let runtime = tokio::runtime::Builder::new_current_thread()

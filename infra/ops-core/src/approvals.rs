@@ -2,13 +2,9 @@
 
 use common::domain::submission::approval::{Acceptance, Agreement, Approval, ProposedChange};
 use common::domain::submission::correction::Correction;
-use common::domain::submission::{OperatorDecision, Submission};
-use serde_json::{Value, json};
 
-use crate::audit::Action;
-use crate::failure::Failure;
 use crate::format::entries_in_words;
-use crate::tables::Tables;
+use crate::prelude::*;
 
 #[derive(Clone, Debug)]
 pub enum Decided {
@@ -50,16 +46,16 @@ pub(crate) async fn agree(
     decision: OperatorDecision,
     at_stake: String,
     row: Action,
-) -> Result<Agreed, Failure> {
+) -> Result<Agreed> {
     let approval = Approval { change, decision };
     match before.agreement(&approval) {
         Agreement::Reached(both) => Ok(Agreed::Both(both)),
         Agreement::SamePerson => {
-            let message = format!(
+            bail!(
+                "second_person_needed",
                 "{at_stake}, and you asked for it already; nothing happens until a second operator asks for the same, with \
                  their own AWS identity and name"
-            );
-            Err(Failure::new("second_person_needed", message))
+            )
         }
         Agreement::Awaited => {
             tables.audit.append(row, approval.decision.at).await?;
@@ -94,9 +90,11 @@ pub(crate) fn decided(
 }
 
 pub(crate) fn moved() -> Failure {
-    let message = "the submission changed in the meantime; look at it with `ops submission show` and try again if it \
-                   still waits";
-    Failure::new("submission_moved", message)
+    failure!(
+        "submission_moved",
+        "the submission changed in the meantime; look at it with `ops submission show` and try again if it \
+                   still waits"
+    )
 }
 
 /// Such as `accept with 2 entries`.

@@ -1,11 +1,10 @@
 //! Writes a file completely or not at all: temporary name, sync, rename.
 
 use std::io::{self, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
-use crate::failure::Failure;
+use crate::prelude::*;
 
 /// Deleted if dropped before [`Self::finish`].
 #[derive(Debug)]
@@ -23,7 +22,7 @@ pub(crate) struct NotRenamed {
 
 impl AtomicFile {
     /// Fails if `path` exists; the temporary name is such as `codes.csv.x7Kq2M.partial`.
-    pub(crate) fn begin(path: &Path) -> Result<Self, Failure> {
+    pub(crate) fn begin(path: &Path) -> Result<Self> {
         refuse_existing(path)?;
         let mut prefix = path.file_name().unwrap_or_default().to_owned();
         prefix.push(".");
@@ -59,12 +58,15 @@ impl AtomicFile {
     }
 }
 
-pub(crate) fn refuse_existing(path: &Path) -> Result<(), Failure> {
+pub(crate) fn refuse_existing(path: &Path) -> Result<()> {
     if path.symlink_metadata().is_err() {
         return Ok(());
     }
-    let message = format!("{} exists already; choose another --output", path.display());
-    Err(Failure::new("file_exists", message))
+    bail!(
+        "file_exists",
+        "{} exists already; choose another --output",
+        path.display()
+    )
 }
 
 impl Write for AtomicFile {

@@ -12,27 +12,19 @@
 use std::fmt;
 use std::sync::Arc;
 
-use chrono::NaiveDate;
-use chrono_tz::Tz;
-use common::aws::{Aws, MAX_CONCURRENCY};
-use common::config::{ConfigError, Env};
+use chrono::{DateTime, Days};
 use common::domain::audit::{AuditEntry, AuditRow, StoredAuditRow};
 use common::domain::draw::Operator;
-use common::domain::ids::Reference;
-use common::domain::scope::{CampaignSlug, Scope};
-use common::domain::submission::{OperatorDecision, name_in_arn};
-use common::domain::timestamp::Timestamp;
+use common::domain::submission::name_in_arn;
 use common::domain::unicode::stripped;
 use common::store::audit::AuditLog;
-use futures_util::{StreamExt, TryStreamExt, stream};
-use serde_json::Value;
 use tokio::sync::OnceCell;
 
-use crate::failure::Failure;
 use crate::identity::Identity;
-use crate::tables::Tables;
+use crate::prelude::*;
 use crate::write_guard::WriteGuard;
 
+const USUAL_DAYS: u64 = 30;
 /// Each takes a query.
 const MAX_DAYS: i64 = 3_660;
 
@@ -154,7 +146,7 @@ impl Audit {
     }
 
     /// Writes a row. Nothing may be changed or shown if it fails.
-    pub async fn append(&self, action: Action, now: Timestamp) -> Result<Recorded, Failure> {
+    pub async fn append(&self, action: Action, now: Timestamp) -> Result<Recorded> {
         let entry = AuditEntry {
             who: self.identity().await?.to_owned(),
             by: self.by.clone(),
@@ -165,15 +157,15 @@ impl Audit {
         Ok(Recorded(row.sequence))
     }
 
-    pub async fn identity(&self) -> Result<&str, Failure> {
+    pub async fn identity(&self) -> Result<&str> {
         Ok(&self.asked().await?.arn)
     }
 
-    async fn asked(&self) -> Result<&Identity, Failure> {
+    async fn asked(&self) -> Result<&Identity> {
         Box::pin(self.identity.get_or_try_init(|| Identity::ask(&self.aws))).await
     }
 
-    pub async fn operator(&self) -> Result<Operator, Failure> {
+    pub async fn operator(&self) -> Result<Operator> {
         Ok(Operator {
             who: self.identity().await?.to_owned(),
             by: self.by.clone(),
@@ -182,14 +174,14 @@ impl Audit {
 
     /// The given name, otherwise the one in the AWS identity. Rows of the log have the whole
     /// identity too.
-    pub async fn operator_name(&self) -> Result<String, Failure> {
+    pub async fn operator_name(&self) -> Result<String> {
         match &self.by {
             Some(by) => Ok(by.clone()),
             None => Ok(self.asked().await?.name().to_owned()),
         }
     }
 
-    pub async fn decision(&self, why: String, now: Timestamp) -> Result<OperatorDecision, Failure> {
+    pub async fn decision(&self, why: String, now: Timestamp) -> Result<OperatorDecision> {
         Ok(OperatorDecision {
             by: self.operator_name().await?,
             at: now,
@@ -200,7 +192,7 @@ impl Audit {
     }
 
     /// Both names, such as `asha (deploy-bot)`, for records without an AWS identity.
-    pub async fn operator_in_full(&self) -> Result<String, Failure> {
+    pub async fn operator_in_full(&self) -> Result<String> {
         let name = self.asked().await?.name();
         let given = self.by.as_deref().filter(|by| *by != name);
         Ok(given.map_or_else(|| name.to_owned(), |by| format!("{by} ({name})")))
@@ -211,37 +203,72 @@ impl Audit {
     }
 }
 
-#[derive(Clone, Debug, Default)]
+// The doc comments are the help of `ops audit list`.
+#[derive(Args, Clone, Debug, Default)]
 pub struct RowFilter {
+    /// Only rows about this campaign
+    #[arg(long, value_name = "SLUG")]
     pub campaign: Option<CampaignSlug>,
-    /// Such as `person.erase`, or `person` for all that begin with it.
+    /// Only rows of this action, such as person.erase, or of a group, such as person
+    #[arg(long, value_name = "ACTION")]
     pub action: Option<String>,
-    /// The whole ARN, the name at its end, or the given name.
+    /// Only rows by this person: an ARN, the name at its end, or the one given with --by
+    #[arg(long, value_name = "NAME")]
     pub who: Option<String>,
-    /// An id, a batch's name, or a reference, which stands for its submissions.
+    /// Only rows about this reference or id, of a submission, a person's submission, a key, a draw
+    #[arg(long, value_name = "REF")]
     pub about: Option<String>,
 }
 
-/// The campaign's zone or the country's.
-pub async fn zone(tables: &Tables, campaign: Option<&CampaignSlug>) -> Result<Tz, Failure> {
-    match campaign {
-        Some(slug) => Ok(tables.campaign(slug).await?.timezone),
-        None => Ok(Tz::Africa__Dar_es_Salaam),
-    }
+/// The rows of some days, oldest first; both days are included.
+#[derive(Debug)]
+pub struct AuditRows {
+    pub rows: Vec<StoredAuditRow>,
+    pub from: NaiveDate,
+    pub to: NaiveDate,
+    /// The campaign's, or that of the country.
+    pub zone: Tz,
+}
+
+/// Finds the rows up to a day or today, from a day or 30 days on.
+///
+/// # Errors
+/// When the range is empty or too long, there is no such campaign, or a table does not answer.
+pub async fn list(
+    tables: &Tables,
+    filter: &RowFilter,
+    from: Option<NaiveDate>,
+    to: Option<NaiveDate>,
+    now: Timestamp,
+) -> Result<AuditRows> {
+    let zone = match &filter.campaign {
+        Some(slug) => tables.campaign(slug).await?.timezone,
+        None => Tz::Africa__Dar_es_Salaam,
+    };
+    let to = to.unwrap_or_else(|| DateTime::from(now).with_timezone(&zone).date_naive());
+    let usual = || to.checked_sub_days(Days::new(USUAL_DAYS - 1));
+    let from = from.or_else(usual).unwrap_or(to);
+    Ok(AuditRows {
+        rows: rows(tables, filter, from, to, zone).await?,
+        from,
+        to,
+        zone,
+    })
 }
 
 /// Rows from `from` to `to`, both included, oldest first.
-pub async fn rows(
+pub(crate) async fn rows(
     tables: &Tables,
+    filter: &RowFilter,
     from: NaiveDate,
     to: NaiveDate,
     zone: Tz,
-    filter: &RowFilter,
-) -> Result<Vec<StoredAuditRow>, Failure> {
+) -> Result<Vec<StoredAuditRow>> {
     if from > to || (to - from).num_days() >= MAX_DAYS {
-        let message =
-            "the first day must be before the last, or the same, and at most ten years before it";
-        return Err(Failure::new("days_invalid", message));
+        bail!(
+            "days_invalid",
+            "the first day must be before the last, or the same, and at most ten years before it"
+        );
     }
     // Rows are stored by UTC day, which begins and ends at most a day from a zone's.
     let (first, last) = (from.pred_opt().unwrap_or(from), to.succ_opt().unwrap_or(to));
@@ -250,24 +277,14 @@ pub async fn rows(
         .take_while(|day| *day <= last)
         .map(|day| day.to_string());
     let log = tables.audit.log();
-    let queries = stream::iter(days)
-        .map(async |day| log.of_day(&day).await)
-        .buffered(MAX_CONCURRENCY);
-    let rows: Vec<Vec<StoredAuditRow>> = queries.try_collect().await?;
+    let queries = days.map(|day| async move { log.of_day(&day).await });
+    let mut rows = concurrently(queries).await?.concat();
     let about = ids_of(tables, filter.about.as_deref()).await?;
     let days = from.to_string()..=to.to_string();
-    let mut rows: Vec<_> = rows
-        .into_iter()
-        .flatten()
-        .filter(|row| filter.takes(row, &about))
-        .collect();
     rows.retain(|stored| {
-        days.contains(
-            &stored
-                .row
-                .as_ref()
-                .map_or_else(|| stored.day.clone(), |row| row.at.day_in(zone)),
-        )
+        let day_in_zone = stored.row.as_ref().map(|row| row.at.day_in(zone));
+        let day = day_in_zone.as_ref().unwrap_or(&stored.day);
+        days.contains(day) && filter.takes(stored, &about)
     });
     // A wrong clock may have put a row under another day.
     rows.sort_by_key(|row| row.sequence);
@@ -275,7 +292,7 @@ pub async fn rows(
 }
 
 /// The given text, and ids of submissions with this reference.
-async fn ids_of(tables: &Tables, about: Option<&str>) -> Result<Vec<String>, Failure> {
+async fn ids_of(tables: &Tables, about: Option<&str>) -> Result<Vec<String>> {
     let Some(about) = about else {
         return Ok(Vec::new());
     };
@@ -325,19 +342,20 @@ impl RowFilter {
 }
 
 /// Refuses empty, long and multi-line text; `option` is where it was given.
-pub fn words(text: &str, option: &str) -> Result<String, Failure> {
+pub fn validate_reason(text: &str, option: &str) -> Result<String> {
     let text = stripped(text);
     if crate::phones::has_phone(text) {
-        let message = format!(
+        bail!(
+            "phone_in_words",
             "{option} has a phone number in it, and would be kept for good; say it without the number"
         );
-        return Err(Failure::new("phone_in_words", message));
     }
     if WORDS_CHARS.contains(&text.chars().count()) && !text.chars().any(char::is_control) {
         Ok(text.to_owned())
     } else {
-        let message =
-            format!("{option} must be 1 to 500 characters on one line; it goes into the record");
-        Err(Failure::new("words_invalid", message))
+        bail!(
+            "words_invalid",
+            "{option} must be 1 to 500 characters on one line; it goes into the record"
+        )
     }
 }

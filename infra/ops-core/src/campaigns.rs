@@ -5,25 +5,18 @@ mod meaning;
 pub mod test_data;
 pub mod versions;
 
-use common::domain::campaign::{Campaign, PersonalData};
 use common::domain::cipher::SecretKey;
-use common::domain::codebook::{Batch, BatchStatus, CodeBook};
-use common::domain::scope::{CampaignSlug, Environment, Scope};
-use common::domain::timestamp::Timestamp;
 use common::random;
 use common::store::campaign_versions::CampaignChange;
 use common::store::campaigns::{PauseChange, StoredCampaign};
-use serde::Serialize;
-use serde_json::json;
 
 pub(crate) use self::diff::{FieldChange, differences, summary, text, text_of_new};
 pub(crate) use self::meaning::Facts;
 use self::meaning::{PhonesOver, is_lower, range_above};
-use crate::audit::Action;
 use crate::campaign_file::CampaignFile;
-use crate::failure::Failure;
 use crate::numbers;
-use crate::tables::{Tables, unknown_campaign};
+use crate::prelude::*;
+use crate::tables::unknown_campaign;
 
 #[derive(Debug, Serialize)]
 pub struct Plan {
@@ -51,7 +44,7 @@ pub(crate) enum Change {
 }
 
 /// Writes nothing.
-pub async fn plan(tables: &Tables, file: &CampaignFile, now: Timestamp) -> Result<Plan, Failure> {
+pub async fn plan(tables: &Tables, file: &CampaignFile, now: Timestamp) -> Result<Plan> {
     let slug = &file.campaign.slug;
     let mut facts = Facts::new(now);
     let mut without_book = Vec::new();
@@ -101,7 +94,7 @@ async fn phones_over_limit(
     live: &Scope,
     before: &Campaign,
     after: &Campaign,
-) -> Result<Option<PhonesOver>, Failure> {
+) -> Result<Option<PhonesOver>> {
     let Some(limit) = after.limits.phone_total else {
         return Ok(None);
     };
@@ -141,11 +134,7 @@ fn merged(before: Option<&StoredCampaign>, file: &CampaignFile) -> Campaign {
 }
 
 /// Fails if the campaign changed since `plan`; applying the file again finishes a partial write.
-pub async fn carry_out(
-    tables: &Tables,
-    plan: &Plan,
-    change: CampaignChange,
-) -> Result<(), Failure> {
+pub async fn carry_out(tables: &Tables, plan: &Plan, change: CampaignChange) -> Result<()> {
     let is_same = plan.change == Change::Unchanged;
     if is_same && plan.without_book.is_empty() {
         return Ok(());
@@ -170,18 +159,18 @@ pub async fn carry_out(
     check_written(&plan.slug, written.await?)
 }
 
-fn check_written(slug: &CampaignSlug, is_written: bool) -> Result<(), Failure> {
+fn check_written(slug: &CampaignSlug, is_written: bool) -> Result<()> {
     if is_written {
         return Ok(());
     }
-    let message = format!(
+    bail!(
+        "campaign_changed",
         "`{slug}` was changed by another operator in the meantime, so yours was not written; run this again to see what it \
          changes now"
-    );
-    Err(Failure::new("campaign_changed", message))
+    )
 }
 
-pub async fn apply(tables: &Tables, files: &[CampaignFile], now: Timestamp) -> Result<(), Failure> {
+pub async fn apply(tables: &Tables, files: &[CampaignFile], now: Timestamp) -> Result<()> {
     for file in files {
         let plan = plan(tables, file, now).await?;
         carry_out(tables, &plan, CampaignChange { at: now, by: None }).await?;
@@ -195,7 +184,7 @@ pub(crate) async fn apply_without_code_books(
     tables: &Tables,
     file: &CampaignFile,
     now: Timestamp,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let before = tables.campaigns.get_stored(&file.campaign.slug).await?;
     let campaign = Campaign {
         archived: false,
@@ -214,7 +203,7 @@ pub(crate) async fn archive_without_versions(
     tables: &Tables,
     slug: &CampaignSlug,
     now: Timestamp,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let before = versions::stored(tables, slug).await?;
     let campaign = Campaign {
         archived: true,
@@ -230,7 +219,7 @@ async fn replace(
     before: Option<&StoredCampaign>,
     campaign: &Campaign,
     now: Timestamp,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let action = Action::new(action).in_campaign(&campaign.slug);
     tables.audit.append(action, now).await?;
     let written = tables.campaigns.replace(before, campaign).await?;
@@ -254,7 +243,7 @@ pub async fn set_paused(
     paused: bool,
     why: Option<&str>,
     now: Timestamp,
-) -> Result<(), Failure> {
+) -> Result<()> {
     tables.campaign(slug).await?;
     let name = if paused {
         "campaign.pause"

@@ -1,36 +1,31 @@
 //! The command line: commands, arguments and their help.
 
 mod campaign;
-mod console;
 mod draw;
-mod export;
 mod numbers;
 mod phone;
 mod submission;
+mod time;
 
-use std::path::PathBuf;
-
-use chrono::NaiveDate;
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use common::app::auth::DEFAULT_PER_MINUTE;
-use common::domain::message::MessageKey;
-use common::domain::scope::{CampaignSlug, Environment, Scope};
 
 pub(crate) use self::campaign::{ApplyArgs, CampaignCommand};
-pub(crate) use self::console::ConsoleArgs;
 pub(crate) use self::draw::{
-    CallArgs, CallOutcome, DrawArgs, DrawCommand, DrawScopeArgs, FreezeArgs, SkipArgs, VerifyArgs,
-    WinnerArgs,
+    CallArgs, CallOutcome, DrawArgs, DrawCommand, FreezeArgs, SkipArgs, VerifyArgs, WinnerArgs,
 };
-pub(crate) use self::export::{ExportArgs, ExportCommand};
-pub(crate) use self::numbers::{CountArgs, NumbersArgs, NumbersCommand};
+pub(crate) use self::numbers::{CountAction, NumbersArgs};
 pub(crate) use self::phone::{PhoneChangeArgs, PhoneCommand};
 pub(crate) use self::submission::{CorrectionArgs, ListArgs};
+pub(crate) use self::time::Moment;
+use crate::audit::RowFilter;
 use crate::campaign_file::MAX_ENTRIES;
 use crate::codes::import::ImportRequest;
 use crate::codes::mint::MintRequest;
-use crate::confirm::ConfirmArgs;
+use crate::export::ExportArgs;
 use crate::format::one_line;
+use crate::prelude::*;
+use crate::submissions::Disclosure;
 
 /// Operate the Campaign Entry Service: campaigns, API keys, codes, submissions, phones
 ///
@@ -50,6 +45,9 @@ pub(crate) struct Cli {
     /// commands that record something
     #[arg(long, global = true, value_name = "NAME", value_parser = name)]
     pub(crate) by: Option<String>,
+    /// Do it without asking, for scripts
+    #[arg(long, global = true)]
+    pub(crate) yes: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -75,11 +73,10 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Draw(DrawCommand),
     /// Export submissions, entrants or winners into a new file; takes about a minute for ten million submissions
-    #[command(subcommand)]
-    Export(ExportCommand),
+    Export(ExportArgs),
     /// Show the numbers of a campaign: entries, outcomes, regions, phones, codes, receipts
     Numbers(NumbersArgs),
-    /// Block and unblock phones; list the blocked ones; find a phone
+    /// Block and unblock phones; list the blocked ones
     #[command(subcommand)]
     Phone(PhoneCommand),
     /// Rotate the deployment's secret, under which the keys of codes are encrypted
@@ -91,7 +88,14 @@ pub(crate) enum Command {
     /// Show who you are to AWS, which stack the environment names, and which role's rights you have
     Whoami,
     /// Open the operator's console: pages in a browser on this machine, with the rights of your credentials
-    Console(ConsoleArgs),
+    Console {
+        /// Port on 127.0.0.1 [default: a free one]
+        #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+        port: u16,
+        /// Only print the link, and open no browser
+        #[arg(long)]
+        no_browser: bool,
+    },
     /// Print what a shell needs to complete commands and options, such as: source <(ops completions bash)
     Completions { shell: clap_complete::Shell },
     /// Call every endpoint of a deployment in test mode
@@ -124,8 +128,8 @@ impl Command {
                 | Self::Code(CodeCommand::Show { .. } | CodeCommand::Batches { .. })
                 | Self::Submission(SubmissionCommand::Timeline { .. } | SubmissionCommand::List(_))
                 | Self::Person(PersonCommand::Find { .. })
-                | Self::Phone(PhoneCommand::List { .. } | PhoneCommand::Find { .. })
-                | Self::Draw(DrawCommand::List { .. } | DrawCommand::Verify(_))
+                | Self::Phone(PhoneCommand::List { .. })
+                | Self::Draw(DrawCommand::Verify(_))
         )
     }
 }
@@ -176,8 +180,6 @@ pub(crate) enum KeyCommand {
         /// Id of the key, as `key list` shows it; not the key itself
         #[arg(value_name = "KEY-ID")]
         key_id: String,
-        #[command(flatten)]
-        confirm: ConfirmArgs,
     },
 }
 
@@ -216,8 +218,6 @@ pub(crate) enum CodeCommand {
         /// Count what would be voided, and void nothing
         #[arg(long)]
         dry_run: bool,
-        #[command(flatten)]
-        confirm: ConfirmArgs,
     },
     /// Show a code: its batch, its state, and the submission that has it
     Show {
@@ -252,7 +252,7 @@ pub(crate) enum SubmissionCommand {
         #[arg(value_name = "ID-OR-REF")]
         name: String,
         #[command(flatten)]
-        show: ShowArgs,
+        show: Disclosure,
     },
     /// Show what happened to a submission, in order
     Timeline {
@@ -296,21 +296,6 @@ pub(crate) enum SubmissionCommand {
     },
 }
 
-// What is hidden otherwise. Each look is a row of the audit log.
-#[derive(Args, Clone, Copy)]
-pub(crate) struct ShowArgs {
-    /// Show the whole phone number; recorded in the audit log
-    #[arg(long)]
-    pub(crate) show_phone: bool,
-    /// Show the receipt's code and time, or the text of its QR code; anyone who has them can look the receipt up;
-    /// recorded in the audit log
-    #[arg(long)]
-    pub(crate) show_receipt: bool,
-    /// Link to the receipt's photo; recorded in the audit log
-    #[arg(long)]
-    pub(crate) show_photo: bool,
-}
-
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct VerdictArgs {
@@ -344,23 +329,19 @@ fn name(text: &str) -> Result<String, String> {
 }
 
 fn refusing_key(text: &str) -> Result<MessageKey, String> {
-    let refusing: Vec<_> = MessageKey::ALL.iter().filter(|key| key.rejects()).collect();
-    refusing
-        .iter()
-        .find(|key| key.as_str() == text)
-        .map(|key| **key)
-        .ok_or_else(|| {
-            let names: Vec<_> = refusing.iter().map(|key| key.as_str()).collect();
-            format!(
-                "it must be a message key that refuses: {}",
-                names.join(", ")
-            )
-        })
+    let refusing = || MessageKey::ALL.into_iter().filter(|key| key.rejects());
+    refusing().find(|key| key.as_str() == text).ok_or_else(|| {
+        let names: Vec<_> = refusing().map(MessageKey::as_str).collect();
+        format!(
+            "it must be a message key that refuses: {}",
+            names.join(", ")
+        )
+    })
 }
 
 #[derive(Subcommand)]
 pub(crate) enum PersonCommand {
-    /// Show where a phone occurs
+    /// Show where a phone occurs, with its limits, blocks and latest submissions there
     Find {
         #[command(flatten)]
         person: PersonArgs,
@@ -380,8 +361,6 @@ pub(crate) enum PersonCommand {
         /// Reason and order, for the record
         #[arg(long, value_name = "TEXT")]
         why: String,
-        #[command(flatten)]
-        confirm: ConfirmArgs,
     },
 }
 
@@ -397,18 +376,8 @@ pub(crate) struct PersonArgs {
 pub(crate) enum AuditCommand {
     /// List the rows of some days, oldest first
     List {
-        /// Only rows about this campaign
-        #[arg(long, value_name = "SLUG")]
-        campaign: Option<CampaignSlug>,
-        /// Only rows of this action, such as person.erase, or of a group, such as person
-        #[arg(long, value_name = "ACTION")]
-        action: Option<String>,
-        /// Only rows by this person: an ARN, the name at its end, or the one given with --by
-        #[arg(long, value_name = "NAME")]
-        who: Option<String>,
-        /// Only rows about this reference or id, of a submission, a person's submission, a key, a draw
-        #[arg(long, value_name = "REF")]
-        about: Option<String>,
+        #[command(flatten)]
+        filter: RowFilter,
         /// First day [default: 29 days before the last]; days and times are the campaign's, otherwise those of Dar es Salaam
         #[arg(long, value_name = "YYYY-MM-DD")]
         from: Option<NaiveDate>,
@@ -432,6 +401,25 @@ pub(crate) struct ScopeArgs {
 
 impl From<ScopeArgs> for Scope {
     fn from(args: ScopeArgs) -> Self {
+        Self {
+            campaign: args.campaign,
+            environment: args.environment,
+        }
+    }
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct LiveScopeArgs {
+    /// Slug of the campaign
+    #[arg(long, value_name = "SLUG")]
+    campaign: CampaignSlug,
+    /// Environment: live, or test for rehearsals
+    #[arg(long, default_value = "live", value_name = "ENVIRONMENT")]
+    environment: Environment,
+}
+
+impl From<LiveScopeArgs> for Scope {
+    fn from(args: LiveScopeArgs) -> Self {
         Self {
             campaign: args.campaign,
             environment: args.environment,

@@ -3,11 +3,11 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
+use std::sync::LazyLock;
 
-use chrono::{Datelike, NaiveDate};
+use regex::RegexSet;
 
-use crate::failure::Failure;
+use crate::prelude::*;
 use crate::problem::{Problem, Problems};
 
 /// A file with a longer line is not a list.
@@ -66,7 +66,7 @@ struct Layout {
 }
 
 impl<T> Column<'_, T> {
-    pub(crate) fn open(&self) -> Result<Lines<'_, BufReader<File>, T>, Failure> {
+    pub(crate) fn open(&self) -> Result<Lines<'_, BufReader<File>, T>> {
         let file = File::open(self.path).map_err(|error| self.failure(&error))?;
         Ok(self.lines_of(BufReader::new(file)))
     }
@@ -91,8 +91,8 @@ impl<T> Column<'_, T> {
     pub(crate) async fn check_all(
         &self,
         part_lines: usize,
-        mut check: impl AsyncFnMut(Vec<(usize, T)>, &mut dyn FnMut(usize, &str)) -> Result<(), Failure>,
-    ) -> Result<CheckedColumn, Failure> {
+        mut check: impl AsyncFnMut(Vec<(usize, T)>, &mut dyn FnMut(usize, &str)) -> Result<()>,
+    ) -> Result<CheckedColumn> {
         let problems = Problems::from_file(&self.path.display().to_string());
         let [name, names] = self.values.names;
         let mut lines = self.open()?;
@@ -130,7 +130,7 @@ impl<T> Column<'_, T> {
 
 impl<R: BufRead, T> Lines<'_, R, T> {
     /// Empty at the end of the file.
-    pub fn next_lines(&mut self, limit: usize) -> Result<Vec<Line<T>>, Failure> {
+    pub fn next_lines(&mut self, limit: usize) -> Result<Vec<Line<T>>> {
         let mut lines = Vec::new();
         while lines.len() < limit {
             match self
@@ -145,16 +145,13 @@ impl<R: BufRead, T> Lines<'_, R, T> {
     }
 
     /// Fails if the file changed since it was checked.
-    pub(crate) fn next_values(&mut self, limit: usize) -> Result<Vec<T>, Failure> {
+    pub(crate) fn next_values(&mut self, limit: usize) -> Result<Vec<T>> {
         let lines = self.next_lines(limit)?.into_iter();
         let value = |(line, value): Line<T>| {
             value.map_err(|_| {
                 let path = self.column.path.display();
-                let message = format!(
-                    "{path} was changed while it was read: line {line} was good before; what was done so far stays. \
-                     Leave the file alone and run this again"
-                );
-                Failure::new("file_changed", message)
+                failure!("file_changed", "{path} was changed while it was read: line {line} was good before; what was done so far stays. \
+                     Leave the file alone and run this again")
             })
         };
         lines.map(value).collect()
@@ -327,63 +324,41 @@ fn truncate_problems(found: &mut Vec<Problem>) {
 
 /// Damage that spreadsheets do to codes and phones; continues `this is`.
 pub(crate) fn spreadsheet_damage(cell: &str) -> Option<&'static str> {
-    if cell.starts_with('#') {
-        Some("an error of a spreadsheet")
-    } else if is_scientific(cell) {
-        Some("a long number that a spreadsheet shortened, and its last digits are lost")
-    } else if is_date(cell) {
-        Some("a date, which a spreadsheet may have made of it")
-    } else if cell
-        .split_once(['.', ','])
-        .is_some_and(|(whole, rest)| is_number(whole) && is_number(rest))
-    {
-        Some("a number with a decimal point, which a spreadsheet may have made of it")
-    } else {
-        None
-    }
+    let (_, damage) = DAMAGE.get(FORMS.matches(cell).iter().next()?)?;
+    Some(damage)
 }
+
+/// Forms of cells. Spreadsheets write the sign of `1E+11` and months as `Mar`, and codes have dashes too: so `7E12`, `MAR-26` and
+/// `12-03-26` may be codes.
+const DAMAGE: [(&str, &str); 4] = [
+    ("^#", "an error of a spreadsheet"),
+    (
+        "^[0-9]([.,][0-9]+)?[eE][+-][0-9]+$",
+        "a long number that a spreadsheet shortened, and its last digits are lost",
+    ),
+    (
+        r"(?x) ^( (19|20)[0-9]{2} ( -M-D | /M/D ) | D/D/Y | D\.M\.Y | (D-)?N-Y | D-N )$",
+        "a date, which a spreadsheet may have made of it",
+    ),
+    (
+        "^[0-9]+[.,][0-9]+$",
+        "a number with a decimal point, which a spreadsheet may have made of it",
+    ),
+];
+
+#[expect(clippy::expect_used, reason = "the forms are tested")]
+static FORMS: LazyLock<RegexSet> = LazyLock::new(|| {
+    let form = |(form, _): &(&str, &str)| {
+        form.replace('Y', "(19|20)?[0-9]{2}")
+            .replace('M', "(0?[1-9]|1[0-2])")
+            .replace('D', "(0?[1-9]|[12][0-9]|3[01])")
+            .replace('N', "([JFMASOND][a-z]{2})")
+    };
+    RegexSet::new(DAMAGE.iter().map(form)).expect("the forms are valid")
+});
 
 pub(crate) const AFTER_DAMAGE: &str =
     "give the column the format Text in the spreadsheet, fill it in again, and save it as CSV";
-
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// Such as `1.2E+11`. Spreadsheets write the sign, so `7E12` may be a code.
-fn is_scientific(cell: &str) -> bool {
-    let Some((mantissa, exponent)) = cell.split_once(['e', 'E']) else {
-        return false;
-    };
-    let (whole, rest) = mantissa.split_once(['.', ',']).unwrap_or((mantissa, "0"));
-    let signed = exponent.strip_prefix(['+', '-']);
-    whole.len() == 1 && is_number(whole) && is_number(rest) && signed.is_some_and(is_number)
-}
-
-/// Such as `2026-03-12`, `12/03/2026`, `3.12.26`, `12-Mar` and `Mar-26`.
-fn is_date(cell: &str) -> bool {
-    /// Codes have dashes too, so a dashed date needs a four-digit year or a month's name.
-    const FORMS: [&str; 10] = [
-        "%Y-%m-%d", "%Y/%m/%d", "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y", "%m/%d/%y", "%d.%m.%Y",
-        "%d.%m.%y", "%d-%b-%Y", "%d-%b-%y",
-    ];
-    const MAX_CHARS: usize = "12-Mar-2026".len();
-    let may_be_code = !cell.contains(['-', '/', '.']) || cell.len() > MAX_CHARS;
-    // Spreadsheets write months as `Mar`.
-    let is_upper = cell.contains(char::is_alphabetic) && !cell.contains(char::is_lowercase);
-    if may_be_code || is_upper {
-        return false;
-    }
-    let is_date = |text: &String| {
-        let mut parsed = FORMS
-            .iter()
-            .map(|form| NaiveDate::parse_from_str(text, form));
-        parsed.any(|date| date.is_ok_and(|date| (1900..=2099).contains(&date.year())))
-    };
-    // The last two lack a year or a day.
-    let whole = [cell.to_owned(), format!("{cell}-2026"), format!("1-{cell}")];
-    whole.iter().any(is_date)
-}
 
 #[cfg(test)]
 mod tests;

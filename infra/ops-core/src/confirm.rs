@@ -2,68 +2,43 @@
 
 use std::io;
 
-use clap::Args;
-
-use crate::failure::Failure;
-use crate::terminal::Terminal;
-
-/// Flattened into every command that asks.
-#[derive(Args, Clone, Copy, Debug)]
-pub(crate) struct ConfirmArgs {
-    /// Do it without asking, for scripts
-    #[arg(long)]
-    pub(crate) yes: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Answer<'a> {
-    /// `y` or `yes`, for what can be undone.
-    Yes,
-    /// A word, such as the campaign's slug, for what cannot be undone.
-    Word(&'a str),
-}
+use crate::prelude::*;
 
 impl Terminal<'_> {
-    /// Call it before the change, with `question` saying what it is; `args.yes` agrees to
-    /// everything.
-    pub(crate) fn confirm(
-        &mut self,
-        question: &str,
-        answer: Answer<'_>,
-        args: ConfirmArgs,
-    ) -> Result<(), Failure> {
-        if args.yes {
+    /// Call it before a change that can be undone, with `question` saying what it is.
+    pub(crate) fn confirm(&mut self, question: &str) -> Result<()> {
+        let agrees = |given: &str| matches!(given.to_ascii_lowercase().as_str(), "y" | "yes");
+        self.ask(&format!("{question} [y/N] "), agrees, "answer `y`")
+    }
+
+    /// Call it before a change that cannot be undone, with a word to type, such as the campaign's slug.
+    pub(crate) fn confirm_typed(&mut self, question: &str, word: &str) -> Result<()> {
+        let prompt = format!("{question} This cannot be undone. Type {word} to continue: ");
+        let agree = format!("type exactly `{word}`");
+        self.ask(&prompt, |given| given == word, &agree)
+    }
+
+    fn ask(&mut self, prompt: &str, agrees: impl FnOnce(&str) -> bool, agree: &str) -> Result<()> {
+        if self.yes {
             return Ok(());
         }
-        let prompt = match answer {
-            Answer::Yes => format!("{question} [y/N] "),
-            Answer::Word(word) => {
-                format!("{question} This cannot be undone. Type {word} to continue: ")
-            }
-        };
-        let given = self.read_line(&prompt).map_err(|error| {
-            Failure::new(
+        let given = self.read_line(prompt).map_err(|error| {
+            failure!(
                 "not_confirmed",
-                format!("nothing was changed: asking failed: {error}; use --yes"),
+                "nothing was changed: asking failed: {error}; use --yes"
             )
         })?;
         let Some(given) = given else {
-            let message = "nothing was changed: this command asks first, and there is no terminal to ask on; \
-                           run it in a terminal, or add --yes once you have checked what it will do";
-            return Err(Failure::new("confirmation_needed", message));
+            bail!(
+                "confirmation_needed",
+                "nothing was changed: this command asks first, and there is no terminal to ask on; \
+                           run it in a terminal, or add --yes once you have checked what it will do"
+            );
         };
-        let agrees = match answer {
-            Answer::Yes => matches!(given.to_ascii_lowercase().as_str(), "y" | "yes"),
-            Answer::Word(word) => given == word,
-        };
-        if agrees {
+        if agrees(&given) {
             return Ok(());
         }
-        let message = match answer {
-            Answer::Yes => "nothing was changed; answer `y` to continue".to_owned(),
-            Answer::Word(word) => format!("nothing was changed; type exactly `{word}` to continue"),
-        };
-        Err(Failure::new("not_confirmed", message))
+        bail!("not_confirmed", "nothing was changed; {agree} to continue")
     }
 
     /// Trimmed; `None` without a terminal.
@@ -86,7 +61,7 @@ mod tests {
     /// Output and result when the operator types this.
     fn typed(
         text: Option<&str>,
-        answer: Answer<'_>,
+        word: Option<&str>,
         yes: bool,
     ) -> (String, Result<(), &'static str>) {
         let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -99,8 +74,12 @@ mod tests {
                 .map(|input| -> &mut (dyn io::BufRead + Send) { input }),
             err_is_terminal: true,
             is_quiet: false,
+            yes,
         };
-        let ended = terminal.confirm("Void 7 codes?", answer, ConfirmArgs { yes });
+        let ended = match word {
+            Some(word) => terminal.confirm_typed("Void 7 codes?", word),
+            None => terminal.confirm("Void 7 codes?"),
+        };
         (
             String::from_utf8(err).expect("text"),
             ended.map_err(|failure| failure.code),
@@ -111,13 +90,13 @@ mod tests {
     fn what_can_be_undone_takes_a_y_and_nothing_else() {
         for text in ["y\n", " YES \n", "y"] {
             assert_eq!(
-                typed(Some(text), Answer::Yes, false),
+                typed(Some(text), None, false),
                 ("Void 7 codes? [y/N] ".to_owned(), Ok(()))
             );
         }
         for text in ["n\n", "\n", "", "yess\n"] {
             assert_eq!(
-                typed(Some(text), Answer::Yes, false).1,
+                typed(Some(text), None, false).1,
                 Err("not_confirmed"),
                 "{text:?}"
             );
@@ -127,13 +106,10 @@ mod tests {
     #[test]
     fn what_cannot_be_undone_takes_its_word_alone() {
         let asked = "Void 7 codes? This cannot be undone. Type demo to continue: ".to_owned();
-        assert_eq!(
-            typed(Some("demo\n"), Answer::Word("demo"), false),
-            (asked, Ok(()))
-        );
+        assert_eq!(typed(Some("demo\n"), Some("demo"), false), (asked, Ok(())));
         for text in ["y\n", "yes\n", "Demo\n", ""] {
             assert_eq!(
-                typed(Some(text), Answer::Word("demo"), false).1,
+                typed(Some(text), Some("demo"), false).1,
                 Err("not_confirmed"),
                 "{text:?}"
             );
@@ -143,12 +119,9 @@ mod tests {
     #[test]
     fn without_a_terminal_only_the_option_agrees() {
         assert_eq!(
-            typed(None, Answer::Yes, false),
+            typed(None, None, false),
             (String::new(), Err("confirmation_needed"))
         );
-        assert_eq!(
-            typed(None, Answer::Word("demo"), true),
-            (String::new(), Ok(()))
-        );
+        assert_eq!(typed(None, Some("demo"), true), (String::new(), Ok(())));
     }
 }

@@ -1,17 +1,12 @@
 //! Connects to the stack: its variables, AWS credentials and region.
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-
 use aws_config::BehaviorVersion;
 use aws_sdk_dynamodb::config::Region;
-use common::aws::{self, Aws};
-use common::config::Env;
+use common::aws;
 use common::store::campaigns;
 use serde::Deserialize;
 
-use crate::failure::Failure;
-use crate::tables::Tables;
+use crate::prelude::*;
 
 /// Names the env file without `--env-file`.
 pub const ENV_FILE_VARIABLE: &str = "OPS_ENV_FILE";
@@ -25,7 +20,7 @@ struct ReadyFile {
 
 /// Variables of the env file, given or named by the environment, override the environment. Without
 /// either, and if the environment names no stack, those of the local stack's usual file do.
-pub fn with_usual_env_file(env: Env, given: Option<&Path>) -> Result<Env, Failure> {
+pub fn with_usual_env_file(env: Env, given: Option<&Path>) -> Result<Env> {
     let named = given
         .map(Path::to_owned)
         .or_else(|| env.optional(ENV_FILE_VARIABLE).map(PathBuf::from));
@@ -37,7 +32,7 @@ pub fn with_usual_env_file(env: Env, given: Option<&Path>) -> Result<Env, Failur
     }
 }
 
-pub fn with_env_file(env: Env, path: &Path) -> Result<Env, Failure> {
+pub fn with_env_file(env: Env, path: &Path) -> Result<Env> {
     let bytes = std::fs::read(path).map_err(|error| Failure::from_io(path, "reading", &error))?;
     // The local stack also chooses the format by name.
     let variables = if path.as_os_str().as_encoded_bytes().ends_with(b".env") {
@@ -48,13 +43,10 @@ pub fn with_env_file(env: Env, path: &Path) -> Result<Env, Failure> {
             .map_err(|error| error.to_string())
     };
     let variables = variables.map_err(|problem| {
-        let message = format!(
-            "{} is not an env file: {problem}; name the file that the local stack wrote (its --ready-file), JSON such \
+        failure!("env_file_invalid", "{} is not an env file: {problem}; name the file that the local stack wrote (its --ready-file), JSON such \
              as {{\"env\": {{\"CAMPAIGNS_TABLE\": \"...\"}}}}, or lines such as CAMPAIGNS_TABLE='...' in a file whose \
              name ends in .env",
-            path.display()
-        );
-        Failure::new("env_file_invalid", message)
+            path.display())
     })?;
     Ok(env.overridden_by(variables.into_iter().collect()))
 }
@@ -80,14 +72,14 @@ fn of_lines(bytes: &[u8]) -> Result<HashMap<String, String>, String> {
     lines.map(variable).collect()
 }
 
-pub async fn tables(env: &Env) -> Result<Tables, Failure> {
+pub async fn tables(env: &Env) -> Result<Tables> {
     // First, so that a missing variable is reported at once.
     env.required(campaigns::VARIABLE)?;
     Ok(Tables::for_command(env, &aws(env).await?)?)
 }
 
 /// Falls back to the credentials that the AWS command line would find.
-pub async fn aws(env: &Env) -> Result<Aws, Failure> {
+pub async fn aws(env: &Env) -> Result<Aws> {
     // An env file or a session may have everything.
     if let Ok(aws) = Aws::for_function(env) {
         return Ok(aws);
@@ -104,15 +96,13 @@ pub async fn aws(env: &Env) -> Result<Aws, Failure> {
     }
     let found = chain.load().await;
     let region = found.region().cloned().ok_or_else(|| {
-        Failure::new(
+        failure!(
             "not_configured",
-            "no AWS region is set; set AWS_REGION to the region of the stack",
+            "no AWS region is set; set AWS_REGION to the region of the stack"
         )
     })?;
     let credentials = found.credentials_provider().ok_or_else(|| {
-        let message =
-            "no AWS credentials were found; sign in, for example with `aws sso login`, or set AWS_PROFILE";
-        Failure::new("not_configured", message)
+        failure!("not_configured", "no AWS credentials were found; sign in, for example with `aws sso login`, or set AWS_PROFILE")
     })?;
     Ok(Aws::new(env, region, credentials))
 }

@@ -3,23 +3,17 @@
 //! moment a draw of the entry begins to be frozen until it is finished, and waits between the
 //! draw's round and its run.
 
-use common::domain::code_record::{CodeKey, CodeRecord};
-use common::domain::codebook::BatchStatus;
-use common::domain::message::MessageKey;
+use common::domain::code_record::CodeRecord;
 use common::domain::submission::approval::ProposedChange;
 use common::domain::submission::correction::{Correction, NotCorrectable};
-use common::domain::submission::{OperatorDecision, State, Submission};
-use common::domain::timestamp::Timestamp;
 use common::store::Write;
 use common::store::submission_writes::CorrectionResult;
-use serde_json::json;
 
 use crate::approvals::{Agreed, Decided, agree, change_json, decided, moved};
 use crate::draws::{self, chain};
-use crate::failure::Failure;
+use crate::prelude::*;
 use crate::settle::code_batch;
 use crate::submissions::one;
-use crate::tables::Tables;
 
 /// Corrects the submission with an id or reference. Fails if its state does not allow it, or its
 /// code or place is taken.
@@ -28,7 +22,7 @@ pub async fn correct(
     name: &str,
     correction: Correction,
     decision: OperatorDecision,
-) -> Result<Decided, Failure> {
+) -> Result<Decided> {
     correct_seen(tables, one(tables, name).await?, correction, decision).await
 }
 
@@ -37,7 +31,7 @@ async fn correct_seen(
     before: Submission,
     correction: Correction,
     decision: OperatorDecision,
-) -> Result<Decided, Failure> {
+) -> Result<Decided> {
     match before.corrected(correction, decision.clone()) {
         Ok(_) => {}
         Err(NotCorrectable::RevokedAlready) => {
@@ -89,11 +83,7 @@ async fn correct_seen(
 
 /// Revokes an accepted submission, reopens a rejected one. Each is atomic and needs its own
 /// permission.
-pub async fn reopen(
-    tables: &Tables,
-    name: &str,
-    decision: OperatorDecision,
-) -> Result<Decided, Failure> {
+pub async fn reopen(tables: &Tables, name: &str, decision: OperatorDecision) -> Result<Decided> {
     let before = one(tables, name).await?;
     let correction = if before.status.state() == State::Accepted {
         Correction::Revoke { free_code: false }
@@ -108,11 +98,7 @@ pub async fn reopen(
 
 /// True if the submission won an instant prize, is in an unfinished draw, or its phone won a draw
 /// since.
-async fn is_at_stake(
-    tables: &Tables,
-    before: &Submission,
-    now: Timestamp,
-) -> Result<bool, Failure> {
+async fn is_at_stake(tables: &Tables, before: &Submission, now: Timestamp) -> Result<bool> {
     let is_drawn = is_in_draw(tables, before, now).await?;
     if is_drawn || before.prize_won().is_some() {
         return Ok(true);
@@ -145,7 +131,7 @@ async fn is_at_stake(
 }
 
 /// True even if it may be in a draw that is being frozen.
-async fn is_in_draw(tables: &Tables, before: &Submission, now: Timestamp) -> Result<bool, Failure> {
+async fn is_in_draw(tables: &Tables, before: &Submission, now: Timestamp) -> Result<bool> {
     let Submission { scope, .. } = before;
     let Some(accepted_at) = before.accepted_at() else {
         return Ok(false);
@@ -166,7 +152,7 @@ async fn is_in_draw(tables: &Tables, before: &Submission, now: Timestamp) -> Res
 
 /// Refuses whoever took the decision that reopening takes back; for a revoked submission, the one
 /// before.
-fn refuse_own_verdict(before: &Submission, decision: &OperatorDecision) -> Result<(), Failure> {
+fn refuse_own_verdict(before: &Submission, decision: &OperatorDecision) -> Result<()> {
     let identity = decision.identity.as_deref().unwrap_or_default();
     let verdict = match before.history.last() {
         Some(last) if before.is_revoked() => last.decision.as_ref(),
@@ -175,12 +161,12 @@ fn refuse_own_verdict(before: &Submission, decision: &OperatorDecision) -> Resul
     if !verdict.is_some_and(|verdict| verdict.is_by(identity, &decision.by)) {
         return Ok(());
     }
-    let message = format!(
+    bail!(
+        "second_person_needed",
         "you decided {} yourself, so nothing was changed; ask a second person to reopen it, with their own AWS identity and \
          name",
         before.reference()
-    );
-    Err(Failure::new("second_person_needed", message))
+    )
 }
 
 async fn write(
@@ -189,7 +175,7 @@ async fn write(
     after: Submission,
     correction: Correction,
     condition: Option<Write>,
-) -> Result<Decided, Failure> {
+) -> Result<Decided> {
     let written = match correction {
         Correction::Revoke { free_code } => {
             tables
@@ -207,35 +193,43 @@ async fn write(
         CorrectionResult::Committed => Ok(Decided::Done(after)),
         CorrectionResult::StaleRevision => Err(moved()),
         CorrectionResult::CodeTaken => {
-            let message = "another submission has taken the code, or the code was voided; this one cannot have it again";
-            Err(Failure::new("code_taken", message))
+            bail!(
+                "code_taken",
+                "another submission has taken the code, or the code was voided; this one cannot have it again"
+            )
         }
         CorrectionResult::PhoneRefused(MessageKey::Blocked) => {
-            let message = "the phone is on the blocklist; unblock it with `ops phone unblock` if the submission is to count";
-            Err(Failure::new("phone_blocked", message))
+            bail!(
+                "phone_blocked",
+                "the phone is on the blocklist; unblock it with `ops phone unblock` if the submission is to count"
+            )
         }
         CorrectionResult::PhoneRefused(_) => {
-            let message = "the phone has reached the campaign's limit with other submissions; this one has no place any more";
-            Err(Failure::new("place_taken", message))
+            bail!(
+                "place_taken",
+                "the phone has reached the campaign's limit with other submissions; this one has no place any more"
+            )
         }
     }
 }
 
-async fn keeps_code(tables: &Tables, submission: &Submission) -> Result<bool, Failure> {
+async fn keeps_code(tables: &Tables, submission: &Submission) -> Result<bool> {
     let record = code_record(tables, submission).await?;
     let hold = record.and_then(|record| record.hold);
     Ok(hold.is_some_and(|hold| hold.submission_id == submission.submission_id))
 }
 
 /// A freed code's batch may have been voided since.
-async fn refuse_void_code(tables: &Tables, submission: &Submission) -> Result<(), Failure> {
+async fn refuse_void_code(tables: &Tables, submission: &Submission) -> Result<()> {
     let is_held = code_record(tables, submission)
         .await?
         .is_some_and(|record| record.hold.is_some());
     let batch = code_batch(tables, submission).await?;
     if !is_held && batch.is_some_and(|batch| batch.status != BatchStatus::Active) {
-        let message = "the code's batch was voided since the submission lost the code; it cannot have the code again";
-        return Err(Failure::new("code_void", message));
+        bail!(
+            "code_void",
+            "the code's batch was voided since the submission lost the code; it cannot have the code again"
+        );
     }
     Ok(())
 }
@@ -245,7 +239,7 @@ async fn code_record(
     Submission {
         scope, code_key, ..
     }: &Submission,
-) -> Result<Option<CodeRecord>, Failure> {
+) -> Result<Option<CodeRecord>> {
     match code_key.as_ref().and_then(|key| CodeKey::parse(scope, key)) {
         Some(key) => Ok(tables.codes().get(scope, &key).await?),
         None => Ok(None),

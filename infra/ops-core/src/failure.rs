@@ -2,11 +2,8 @@
 
 use std::error::Error as StdError;
 use std::io;
-use std::path::Path;
 
-use common::config::ConfigError;
-use common::error::{StoreError, UnreadableRecord};
-use serde::Serialize;
+use common::error::UnreadableRecord;
 
 use crate::problem::Problem;
 
@@ -110,6 +107,22 @@ fn missing_right(denied: &str) -> String {
         (_, _) => format!("you lack a permission: {denied}; {WHOM_TO_ASK}"),
     }
 }
+
+/// A [`Failure`] with a code, and a message as `format!` takes it.
+macro_rules! failure {
+    ($code:expr, $($message:tt)+) => {
+        $crate::failure::Failure::new($code, format!($($message)+))
+    };
+}
+
+/// Returns such a [`Failure`].
+macro_rules! bail {
+    ($($failure:tt)+) => {
+        return Err($crate::failure::failure!($($failure)+))
+    };
+}
+use crate::prelude::*;
+pub(crate) use {bail, failure};
 
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {

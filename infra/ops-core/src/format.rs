@@ -1,12 +1,9 @@
 //! Formats numbers, times, text and tables for people.
 
-use std::time::Duration;
-
 use chrono::DateTime;
-use chrono_tz::Tz;
-use common::domain::scope::Scope;
-use common::domain::timestamp::Timestamp;
 use common::domain::unicode::is_format;
+
+use crate::prelude::*;
 
 /// Such as `soda-rush-2026, live`.
 pub fn scope_in_words(scope: &Scope) -> String {
@@ -104,10 +101,9 @@ pub fn seconds(span: Duration) -> String {
     }
 }
 
-pub(crate) const NOTHING: &str = "-";
-
+/// A dash in place of a missing value.
 pub fn or_dash(value: Option<impl ToString>) -> String {
-    value.map_or_else(|| NOTHING.to_owned(), |value| value.to_string())
+    value.map_or_else(|| "-".to_owned(), |value| value.to_string())
 }
 
 /// One pair per line, aligned and printable.
@@ -121,9 +117,9 @@ pub fn lines(pairs: &[(impl AsRef<str>, String)]) -> String {
 }
 
 /// Aligned and printable.
-pub fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
+pub fn table(heading: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let rows: Vec<Vec<String>> = rows
-        .iter()
+        .into_iter()
         .map(|row| row.iter().map(|cell| printable(cell)).collect())
         .collect();
     let width = |column: usize| {
@@ -237,7 +233,7 @@ mod tests {
             vec!["longer".to_owned(), String::new()],
         ];
         assert_eq!(
-            table(&["name", "n"], &rows),
+            table(&["name", "n"], rows),
             "name    n\na       1\nlonger\n"
         );
     }

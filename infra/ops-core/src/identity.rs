@@ -1,11 +1,9 @@
 //! Who the operator is to AWS.
 
 use aws_sdk_sts::Client;
-use common::aws::Aws;
 use common::domain::submission::name_in_arn;
-use common::error::StoreError;
 
-use crate::failure::Failure;
+use crate::prelude::*;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
@@ -21,7 +19,7 @@ impl Identity {
     }
 
     /// Asks STS, which needs no permission.
-    pub(crate) async fn ask(aws: &Aws) -> Result<Self, Failure> {
+    pub(crate) async fn ask(aws: &Aws) -> Result<Self> {
         const ASKING: &str = "asking AWS who you are";
         let config = aws.sts_config();
         let region = config.region().map(ToString::to_string).unwrap_or_default();

@@ -1,18 +1,10 @@
 //! Issues, changes, rolls and revokes API keys.
 
-use std::time::Duration;
-
-use chrono_tz::Tz;
 use common::app::auth::key_prefix;
-use common::domain::scope::Scope;
-use common::domain::timestamp::Timestamp;
 use common::random;
 use common::store::api_keys::{ApiKeyRecord, KeyHash};
-use serde_json::{Value, json};
 
-use crate::audit::Action;
-use crate::failure::Failure;
-use crate::tables::Tables;
+use crate::prelude::*;
 
 /// 192 bits, which cannot be guessed.
 const KEY_BYTES: usize = 24;
@@ -33,7 +25,7 @@ pub async fn issue(
     per_minute: u32,
     valid_for: Option<Duration>,
     now: Timestamp,
-) -> Result<IssuedKey, Failure> {
+) -> Result<IssuedKey> {
     let zone = tables.campaign(&scope.campaign).await?.timezone;
     let (hash, mut issued) = new(scope, label, per_minute, zone, now);
     issued.record.valid_until = valid_for.map(|valid_for| now.after(valid_for));
@@ -51,7 +43,7 @@ async fn record(
     key: &ApiKeyRecord,
     details: Value,
     now: Timestamp,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let action = Action::new(action).in_scope(&key.scope).on(&key.key_id);
     tables.audit.append(action.with(details), now).await?;
     Ok(())
@@ -84,7 +76,7 @@ pub async fn set_per_minute(
     key_id: &str,
     per_minute: u32,
     now: Timestamp,
-) -> Result<ApiKeyRecord, Failure> {
+) -> Result<ApiKeyRecord> {
     let (hash, key) = valid(tables, key_id, now).await?;
     let details = json!({ "per_minute": { "before": key.per_minute, "after": per_minute } });
     record(tables, "key.set", &key, details, now).await?;
@@ -106,7 +98,7 @@ pub async fn roll(
     key_id: &str,
     old_valid_for: Duration,
     now: Timestamp,
-) -> Result<RolledKey, Failure> {
+) -> Result<RolledKey> {
     let (old_hash, old) = valid(tables, key_id, now).await?;
     let zone = tables.campaign(&old.scope.campaign).await?.timezone;
     let (hash, new) = new(&old.scope, old.label.as_deref(), old.per_minute, zone, now);
@@ -124,21 +116,19 @@ pub async fn roll(
             },
         })
     } else {
-        let message = "this key has an end already, because it was rolled or issued with --valid-for, or it was revoked \
-                       just now; `ops key list --campaign SLUG` shows the keys, `ops key issue` issues another one";
-        Err(Failure::new("key_rolled", message))
+        bail!(
+            "key_rolled",
+            "this key has an end already, because it was rolled or issued with --valid-for, or it was revoked \
+                       just now; `ops key list --campaign SLUG` shows the keys, `ops key issue` issues another one"
+        )
     }
 }
 
-pub async fn find(tables: &Tables, key_id: &str) -> Result<ApiKeyRecord, Failure> {
+pub async fn find(tables: &Tables, key_id: &str) -> Result<ApiKeyRecord> {
     Ok(tables.api_keys.find(key_id).await?.ok_or_else(unknown)?.1)
 }
 
-async fn valid(
-    tables: &Tables,
-    key_id: &str,
-    now: Timestamp,
-) -> Result<(KeyHash, ApiKeyRecord), Failure> {
+async fn valid(tables: &Tables, key_id: &str, now: Timestamp) -> Result<(KeyHash, ApiKeyRecord)> {
     let (hash, record) = tables.api_keys.find(key_id).await?.ok_or_else(unknown)?;
     if record.is_revoked(now) {
         Err(revoked())
@@ -148,23 +138,21 @@ async fn valid(
 }
 
 fn unknown() -> Failure {
-    let message = "there is no key with this id; `ops key list --campaign SLUG` shows the ids, which are not the keys \
-                   themselves";
-    Failure::new("key_unknown", message)
-}
-
-fn revoked() -> Failure {
-    Failure::new(
-        "key_revoked",
-        "this key is no longer valid; `ops key issue` issues a new one",
+    failure!(
+        "key_unknown",
+        "there is no key with this id; `ops key list --campaign SLUG` shows the ids, which are not the keys \
+                   themselves"
     )
 }
 
-pub async fn revoke(
-    tables: &Tables,
-    key_id: &str,
-    now: Timestamp,
-) -> Result<ApiKeyRecord, Failure> {
+fn revoked() -> Failure {
+    failure!(
+        "key_revoked",
+        "this key is no longer valid; `ops key issue` issues a new one"
+    )
+}
+
+pub async fn revoke(tables: &Tables, key_id: &str, now: Timestamp) -> Result<ApiKeyRecord> {
     let key = find(tables, key_id).await?;
     record(
         tables,

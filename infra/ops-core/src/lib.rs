@@ -4,7 +4,7 @@
 //!
 //! - `cli` defines the command line; `commands` runs it; `confirm` asks; `terminal` prints;
 //! - [`campaign_file`] reads campaigns from YAML, [`mod@column`] lists from CSV;
-//! - [`campaigns`], [`keys`], [`codes`], [`submissions`], [`settle`], [`receipts`] and [`phones`]
+//! - [`campaigns`], [`keys`], [`codes`], [`submissions`], [`settle`] and [`phones`]
 //!   work on the stack's [`tables`], which [`connection`] opens;
 //! - [`corrections`] revokes and reopens settled submissions; [`approvals`] has the rule of two
 //!   people; [`people`] finds, exports and erases a person; `export` writes entries into files,
@@ -43,8 +43,8 @@ pub mod pace;
 pub mod people;
 mod person_file;
 pub mod phones;
+mod prelude;
 mod problem;
-pub mod receipts;
 pub mod review;
 mod run;
 pub mod settle;

@@ -4,33 +4,27 @@ pub mod sums;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
-use chrono::NaiveDate;
 use chrono_tz::UTC;
-use common::aws::MAX_CONCURRENCY;
 use common::domain::audit::AuditRow;
-use common::domain::campaign::PersonalData;
-use common::domain::numbers::{ALL_DAYS, Amount, Cell, Cells, ENTRIES_RANGES, Metric};
-use common::domain::scope::{CampaignSlug, Scope};
-use common::domain::timestamp::Timestamp;
-use common::error::StoreError;
+use common::domain::numbers::{ALL_DAYS, Amount, Cell, ENTRIES_RANGES};
 use common::store::numbers::recount::recount as count_records;
-use futures_util::{StreamExt, TryStreamExt, stream};
 
-use crate::failure::Failure;
-use crate::format::scope_in_words;
-use crate::tables::Tables;
+use crate::prelude::*;
 
 pub const RECOUNT: &str = "numbers.recount";
 
 /// Changes are counted within a minute, unless the alarm `counting-behind` is on.
 pub const QUIET: Duration = Duration::from_mins(5);
 
-/// Both ends are included.
-#[derive(Clone, Copy, Debug, Default)]
+// Days of a campaign. The doc comments are the help of `ops numbers`.
+#[derive(Args, Clone, Copy, Debug, Default)]
 pub struct Days {
+    /// From this day on, by the campaign's time zone, such as 2026-11-22
+    #[arg(long, value_name = "DAY", conflicts_with = "action")]
     pub from: Option<NaiveDate>,
+    /// Up to and including this day
+    #[arg(long, value_name = "DAY", conflicts_with = "action")]
     pub to: Option<NaiveDate>,
 }
 
@@ -47,7 +41,7 @@ impl Days {
     }
 }
 
-pub async fn read(tables: &Tables, scope: &Scope, days: Days) -> Result<Cells, Failure> {
+pub async fn read(tables: &Tables, scope: &Scope, days: Days) -> Result<Cells> {
     let totals = tables.numbers.cells(scope, Metric::Days, ALL_DAYS).await?;
     let totals: Cells = totals
         .into_iter()
@@ -79,16 +73,14 @@ async fn of_days(
     let reads = reads
         .into_iter()
         .map(|(metric, day)| async move { tables.numbers.cells(scope, metric, &day).await });
-    let found: Vec<_> = stream::iter(reads)
-        .buffer_unordered(MAX_CONCURRENCY)
-        .try_collect()
-        .await?;
     let mut all = Cells::default();
-    found.into_iter().for_each(|cells| all.merge(cells));
+    for cells in concurrently(reads).await? {
+        all.merge(cells);
+    }
     Ok(all)
 }
 
-pub async fn entries(tables: &Tables, scope: &Scope) -> Result<i64, Failure> {
+pub async fn entries(tables: &Tables, scope: &Scope) -> Result<i64> {
     let totals = tables.numbers.cells(scope, Metric::Days, ALL_DAYS).await?;
     Ok(totals.iter().map(|(_, amount)| amount.entries).sum())
 }
@@ -96,7 +88,7 @@ pub async fn entries(tables: &Tables, scope: &Scope) -> Result<i64, Failure> {
 pub async fn phones_by_entries(
     tables: &Tables,
     scope: &Scope,
-) -> Result<[i64; ENTRIES_RANGES.len()], Failure> {
+) -> Result<[i64; ENTRIES_RANGES.len()]> {
     let found = of_all_days(tables, scope, Metric::EntriesPerPhone).await?;
     let phones = |range: &str| {
         found
@@ -109,7 +101,7 @@ pub async fn phones_by_entries(
 }
 
 /// One query per day.
-pub async fn of_all_days(tables: &Tables, scope: &Scope, metric: Metric) -> Result<Cells, Failure> {
+pub async fn of_all_days(tables: &Tables, scope: &Scope, metric: Metric) -> Result<Cells> {
     let totals = tables.numbers.cells(scope, Metric::Days, ALL_DAYS).await?;
     Ok(of_days(tables, scope, &[metric], names(&totals)).await?)
 }
@@ -140,7 +132,7 @@ pub async fn verify(
     scope: &Scope,
     read: &AtomicU64,
     now: Timestamp,
-) -> Result<Verification, Failure> {
+) -> Result<Verification> {
     let before = self::read(tables, scope, Days::default()).await?;
     let progress = |looked_at| {
         read.fetch_add(looked_at, Ordering::Relaxed);
@@ -150,7 +142,7 @@ pub async fn verify(
         scope,
         submissions,
         entrants,
-        quiet_since(now),
+        now.before(QUIET),
         &progress,
     ))
     .await?;
@@ -189,7 +181,7 @@ pub async fn recount(
     scope: &Scope,
     found: &Verification,
     now: Timestamp,
-) -> Result<(), Failure> {
+) -> Result<()> {
     check_quiet(tables, scope, found.last_change, now).await?;
     let settled = found
         .differences
@@ -199,13 +191,11 @@ pub async fn recount(
         let missing = one.expected.minus(one.counted);
         tables.numbers.correct(&one.cell, one.counted, missing)
     });
-    let corrected: Vec<bool> = stream::iter(corrections)
-        .buffer_unordered(MAX_CONCURRENCY)
-        .try_collect()
-        .await?;
-    if corrected.contains(&false) {
-        let message = "numbers changed meanwhile, perhaps by another operator, and were left as they are; run this again";
-        return Err(Failure::new("numbers_changed", message));
+    if concurrently(corrections).await?.contains(&false) {
+        bail!(
+            "numbers_changed",
+            "numbers changed meanwhile, perhaps by another operator, and were left as they are; run this again"
+        );
     }
     Ok(())
 }
@@ -217,42 +207,40 @@ pub(crate) async fn check_quiet(
     scope: &Scope,
     last_change: Option<Timestamp>,
     now: Timestamp,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let slug = &scope.campaign;
     let campaign = tables.campaign(slug).await?;
     if !campaign.paused {
-        let message = format!(
+        bail!(
+            "not_paused",
             "nothing was changed: `{slug}` takes entries; pause it with `ops campaign pause {slug}`, wait five minutes, and \
              run this again"
         );
-        return Err(Failure::new("not_paused", message));
     }
     let retention = tables.retention.get(slug).await?.value;
     let (environment, phones) = (scope.environment, PersonalData::Phones);
     if retention.was_active(&campaign, environment, phones, now, QUIET) {
-        let message = format!(
+        bail!(
+            "not_quiet",
             "nothing was changed: phones of {} are being deleted, and the changes may still be on their way; run this \
              again five minutes after the deletion has ended or waits (`ops campaign show {slug}` says when)",
-            scope_in_words(scope),
+            scope_in_words(scope)
         );
-        return Err(Failure::new("not_quiet", message));
     }
     let is_recent = last_change.is_some_and(|last| now.since(last) < QUIET);
     if is_recent || operators_changed(tables, slug, now).await? {
-        let message = "nothing was changed: submissions, or the campaign, changed within the last five minutes, and their \
-                       changes may still be on their way; wait five minutes, and run this again";
-        return Err(Failure::new("not_quiet", message));
+        bail!(
+            "not_quiet",
+            "nothing was changed: submissions, or the campaign, changed within the last five minutes, and their \
+                       changes may still be on their way; wait five minutes, and run this again"
+        );
     }
     Ok(())
 }
 
 /// True if operators lately changed the campaign or all campaigns.
-async fn operators_changed(
-    tables: &Tables,
-    slug: &CampaignSlug,
-    now: Timestamp,
-) -> Result<bool, Failure> {
-    for day in BTreeSet::from([quiet_since(now).day_in(UTC), now.day_in(UTC)]) {
+async fn operators_changed(tables: &Tables, slug: &CampaignSlug, now: Timestamp) -> Result<bool> {
+    for day in BTreeSet::from([now.before(QUIET).day_in(UTC), now.day_in(UTC)]) {
         let rows = tables.audit.log().of_day(&day).await?;
         let mut rows = rows.into_iter().filter_map(|stored| stored.row);
         let is_change = |row: AuditRow| {
@@ -266,9 +254,4 @@ async fn operators_changed(
         }
     }
     Ok(false)
-}
-
-fn quiet_since(now: Timestamp) -> Timestamp {
-    let quiet_millis = i64::try_from(QUIET.as_millis()).unwrap_or(i64::MAX);
-    Timestamp::from_millis(now.as_millis().saturating_sub(quiet_millis))
 }

@@ -1,14 +1,11 @@
 //! The pace of settling pending submissions, over all campaigns of the deployment.
 
 use std::fmt;
-use std::time::Duration;
 
-use common::config::{ConfigError, Env};
 use common::domain::receipt::schedule::LOOK_UPS_PER_MINUTE;
 use common::domain::settling::PARTNER_STEPS_PER_MINUTE;
-use common::domain::timestamp::Timestamp;
 
-use crate::format::grouped;
+use crate::prelude::*;
 
 /// The variable of the deployment's parameter `PartnerConcurrency`.
 pub const PARTNER_CONCURRENCY: &str = "PARTNER_CONCURRENCY";

@@ -19,7 +19,7 @@ use common::error::{StoreError, UnreadableRecord};
 use common::random;
 use serde_json::{Value, json};
 
-use crate::audit::{Action, words};
+use crate::audit::{Action, validate_reason};
 use crate::draws::{self, chain, freeze_lock, openings};
 use crate::failure::Failure;
 use crate::person_file::{self, PersonFile, photo_name};
@@ -409,7 +409,7 @@ pub async fn erase_all(
     why: &str,
     now: Timestamp,
 ) -> Result<(), Failure> {
-    let why = words(why, "the reason")?;
+    let why = validate_reason(why, "the reason")?;
     held.iter().try_for_each(check_settled)?;
     for held in held {
         freeze_lock::check_released(tables, &held.scope, now).await?;

@@ -5,17 +5,12 @@ mod page;
 use std::io::{self, Seek, Write};
 
 use chrono::{DateTime, Datelike, Timelike};
-use chrono_tz::Tz;
-use common::domain::phone::Phone;
-use common::domain::receipt::Receipt;
 use common::domain::receipt::photo::PhotoType;
-use common::domain::timestamp::Timestamp;
-use serde_json::Value;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use crate::failure::Failure;
 use crate::people::PersonRecords;
+use crate::prelude::*;
 
 /// Gets photos one by one, so that memory has only one.
 pub(crate) struct PersonFile<W: Write + Seek> {
@@ -30,7 +25,7 @@ impl<W: Write + Seek> PersonFile<W> {
         held: &[PersonRecords],
         data: &Value,
         now: Timestamp,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         // Photos do not shrink, and the rest is small.
         let options =
             SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
@@ -44,7 +39,7 @@ impl<W: Write + Seek> PersonFile<W> {
         Ok(file)
     }
 
-    pub(crate) fn add(&mut self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+    pub(crate) fn add(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
         let begun = self
             .zip
             .start_file(name, self.options)
@@ -54,7 +49,7 @@ impl<W: Write + Seek> PersonFile<W> {
             .map_err(|error| failed(&error))
     }
 
-    pub(crate) fn finish(self) -> Result<W, Failure> {
+    pub(crate) fn finish(self) -> Result<W> {
         self.zip.finish().map_err(|error| failed(&error.into()))
     }
 }
@@ -79,7 +74,8 @@ fn dated(now: Timestamp) -> zip::DateTime {
 }
 
 pub(crate) fn failed(error: &io::Error) -> Failure {
-    let message =
-        format!("writing the ZIP file failed: {error}; make room on the disk, then run this again");
-    Failure::new("file_failed", message)
+    failure!(
+        "file_failed",
+        "writing the ZIP file failed: {error}; make room on the disk, then run this again"
+    )
 }

@@ -2,22 +2,13 @@
 
 mod view;
 
-use common::aws::MAX_CONCURRENCY;
-use common::domain::campaign::Campaign;
 use common::domain::ids::EntrantId;
-use common::domain::phone::Phone;
-use common::domain::scope::{CampaignSlug, Scope};
-use common::domain::submission::{OperatorDecision, Submission};
-use common::domain::timestamp::Timestamp;
 use common::domain::unicode;
 use common::store::entrants::KnownEntrant;
 use common::store::submissions::SubmissionSummary;
-use futures_util::{StreamExt, TryStreamExt, stream};
 
-use crate::audit::Action;
 use crate::column::{AFTER_DAMAGE, Column, ColumnType, spreadsheet_damage};
-use crate::failure::Failure;
-use crate::tables::Tables;
+use crate::prelude::*;
 
 /// Lines processed together.
 const PART: usize = 1_000;
@@ -69,7 +60,7 @@ pub(crate) async fn entrant_ids(
     tables: &Tables,
     slug: &CampaignSlug,
     phone: &Phone,
-) -> Result<[EntrantId; 2], Failure> {
+) -> Result<[EntrantId; 2]> {
     let [test, live] = slug.scopes();
     Ok([
         tables.entrant_id(&test, phone).await?,
@@ -84,7 +75,7 @@ pub async fn set_blocked(
     phone: &Phone,
     blocked: bool,
     decision: &OperatorDecision,
-) -> Result<bool, Failure> {
+) -> Result<bool> {
     let mut changed = false;
     for scope in slug.scopes() {
         let entrant = tables.entrant_id(&scope, phone).await?;
@@ -106,6 +97,13 @@ pub struct Changed {
     pub unchanged: u64,
 }
 
+impl Changed {
+    pub(crate) fn count(&mut self, is_changed: bool) {
+        self.changed += u64::from(is_changed);
+        self.unchanged += u64::from(!is_changed);
+    }
+}
+
 /// `phones` was checked; `progress` gets the number done.
 pub async fn set_all_blocked(
     tables: &Tables,
@@ -114,7 +112,7 @@ pub async fn set_all_blocked(
     blocked: bool,
     decision: &OperatorDecision,
     mut progress: impl FnMut(u64),
-) -> Result<Changed, Failure> {
+) -> Result<Changed> {
     let mut done = Changed::default();
     let mut lines = phones.open()?;
     loop {
@@ -125,10 +123,8 @@ pub async fn set_all_blocked(
         let changes = part
             .iter()
             .map(|phone| set_blocked(tables, slug, phone, blocked, decision));
-        let mut changes = stream::iter(changes).buffer_unordered(MAX_CONCURRENCY);
-        while let Some(changed) = changes.try_next().await? {
-            done.changed += u64::from(changed);
-            done.unchanged += u64::from(!changed);
+        for changed in concurrently(changes).await? {
+            done.count(changed);
         }
         progress(done.changed + done.unchanged);
     }
@@ -144,17 +140,9 @@ pub struct PhoneInScope {
     pub submissions: Vec<SubmissionSummary>,
 }
 
-/// Finds a phone in one campaign, or in every scope with a record or submission of it.
-pub async fn find(
-    tables: &Tables,
-    phone: &Phone,
-    only: Option<&CampaignSlug>,
-    now: Timestamp,
-) -> Result<Vec<PhoneInScope>, Failure> {
-    let campaigns = match only {
-        Some(slug) => vec![tables.campaign(slug).await?],
-        None => tables.campaigns.list().await?,
-    };
+/// Finds a phone in every scope that has a record or a submission of it.
+pub async fn find(tables: &Tables, phone: &Phone, now: Timestamp) -> Result<Vec<PhoneInScope>> {
+    let campaigns = tables.campaigns.list().await?;
     let scopes = campaigns.into_iter().flat_map(|campaign| {
         campaign
             .slug
@@ -180,20 +168,13 @@ pub async fn find(
             submissions,
         }))
     });
-    let found: Vec<_> = stream::iter(lookups)
-        .buffered(MAX_CONCURRENCY)
-        .try_collect()
-        .await?;
+    let found = concurrently(lookups).await?;
     Ok(found.into_iter().flatten().collect())
 }
 
 /// A submission's phone: masked, which never fails, or in full, which needs the deployment's
 /// secret.
-pub async fn shown(
-    tables: &Tables,
-    submission: &Submission,
-    in_clear: bool,
-) -> Result<String, Failure> {
+pub async fn shown(tables: &Tables, submission: &Submission, in_clear: bool) -> Result<String> {
     Ok(match tables.secrets().phone_of(submission).await {
         Ok(Some(phone)) if in_clear => phone.expose_e164().to_owned(),
         Ok(Some(phone)) => phone.masked(),

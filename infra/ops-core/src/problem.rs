@@ -1,9 +1,7 @@
 use std::cell::RefCell;
 use std::fmt;
 
-use serde::Serialize;
-
-use crate::format::printable;
+use crate::prelude::*;
 
 /// Prints as `chai.yaml:7: limits.phone_daily must be ...`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

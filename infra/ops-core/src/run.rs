@@ -4,20 +4,15 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use clap::{CommandFactory, Parser};
-use common::clock::Clock;
-use common::config::Env;
 use futures_util::future::BoxFuture;
-use serde_json::json;
 
-use crate::audit::{BY_VARIABLE, words};
-use crate::cli::{Cli, Command, ConsoleArgs};
+use crate::audit::BY_VARIABLE;
+use crate::cli::{Cli, Command};
 use crate::commands::{
-    audit, campaign, code, draw, export, key, numbers, person, phone, secret, smoke, submission,
-    whoami,
+    audit, campaign, code, draw, key, numbers, person, phone, secret, smoke, submission, whoami,
 };
-use crate::connection;
-use crate::failure::Failure;
-use crate::terminal::{Report, Terminal};
+use crate::export;
+use crate::prelude::*;
 
 #[derive(Clone)]
 pub struct ConsoleSettings {
@@ -30,10 +25,8 @@ pub struct ConsoleSettings {
 }
 
 /// Prints a link, serves the console until it ends, and says why it ended.
-pub type ServeConsole = for<'a> fn(
-    ConsoleSettings,
-    &'a mut (dyn Write + Send),
-) -> BoxFuture<'a, Result<String, Failure>>;
+pub type ServeConsole =
+    for<'a> fn(ConsoleSettings, &'a mut (dyn Write + Send)) -> BoxFuture<'a, Result<String>>;
 
 /// Returns 0 for success, 1 if refused or failed (standard error says why), 2 for an invalid
 /// command line. `args` begins with the program's name; `console` is `ops console`.
@@ -50,6 +43,7 @@ pub async fn run(
         Ok(cli) => {
             let as_json = cli.json;
             terminal.is_quiet = as_json;
+            terminal.yes = cli.yes;
             // Boxed, because the compiler follows nested futures only so deep.
             let ended = Box::pin(execute(cli, env, clock, terminal, console)).await;
             terminal.show(ended, as_json)
@@ -64,19 +58,21 @@ async fn execute(
     clock: &Clock,
     terminal: &mut Terminal<'_>,
     console: ServeConsole,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     let env = connection::with_usual_env_file(env, cli.env_file.as_deref())?;
     if cli.by.is_some() && cli.command.only_reads() {
-        let message = "--by adds your name to what is recorded, and this command records nothing; leave it out \
-                       (`ops audit list --who NAME` shows what a person did)";
-        return Err(Failure::new("by_unused", message));
+        bail!(
+            "by_unused",
+            "--by adds your name to what is recorded, and this command records nothing; leave it out \
+                       (`ops audit list --who NAME` shows what a person did)"
+        );
     }
     let env = match cli.by {
         Some(by) => env.overridden_by([(BY_VARIABLE.to_owned(), by)].into_iter().collect()),
         None => env,
     };
     if let Some(by) = env.optional(BY_VARIABLE) {
-        words(&by, "--by, or OPS_BY,")?;
+        validate_reason(&by, "--by, or OPS_BY,")?;
     }
     match cli.command {
         Command::Campaign(command) => Box::pin(campaign::run(command, &env, clock, terminal)).await,
@@ -85,7 +81,7 @@ async fn execute(
             code::run(command, &connection::tables(&env).await?, clock, terminal).await
         }
         Command::Draw(command) => Box::pin(draw::run(command, &env, clock, terminal)).await,
-        Command::Export(command) => Box::pin(export::run(command, &env, clock, terminal)).await,
+        Command::Export(args) => Box::pin(export::run(args, &env, clock, terminal)).await,
         Command::Submission(command) => {
             Box::pin(submission::run(command, &env, clock.now(), terminal)).await
         }
@@ -104,7 +100,7 @@ async fn execute(
             ))
             .await
         }
-        Command::Console(ConsoleArgs { port, no_browser }) => {
+        Command::Console { port, no_browser } => {
             let order = ConsoleSettings {
                 env,
                 clock: clock.clone(),

@@ -1,25 +1,16 @@
 //! Settles submissions by hand, and hands them back to the service.
 
-use common::domain::campaign::Campaign;
-use common::domain::code_record::CodeKey;
-use common::domain::codebook::Batch;
-use common::domain::message::MessageKey;
-use common::domain::receipt::payload::VerificationCode;
 use common::domain::receipt::rules::ReceiptRules;
 use common::domain::settling::Assignee;
 use common::domain::submission::approval::{Acceptance, ProposedChange};
 use common::domain::submission::transition::{Findings, Transition};
-use common::domain::submission::{OperatorDecision, Submission};
-use common::domain::timestamp::Timestamp;
 use common::store::submission_writes::SettleResult;
-use serde_json::json;
 
 use crate::approvals::{Agreed, Decided, action, agree, decided, moved};
 use crate::campaign_file::MAX_ENTRIES;
-use crate::failure::Failure;
-use crate::format::{entries_in_words, grouped};
+use crate::format::entries_in_words;
+use crate::prelude::*;
 use crate::submissions::one;
-use crate::tables::Tables;
 
 /// Reason recorded beside the message key.
 pub const OPERATOR_DECISION: &str = "operator_decision";
@@ -38,21 +29,21 @@ pub enum Verdict {
 
 impl Verdict {
     /// Refuses no or too many entries, and a message key that rejects nothing.
-    pub fn check(&self) -> Result<(), Failure> {
+    pub fn check(&self) -> Result<()> {
         match self {
             Self::Accept {
                 entries: Some(entries),
                 ..
             } if !(1..=MAX_ENTRIES).contains(entries) => {
-                let message = format!(
+                bail!(
+                    "entries_invalid",
                     "an accepted submission has 1 to {} entries",
                     grouped(MAX_ENTRIES.into())
-                );
-                Err(Failure::new("entries_invalid", message))
+                )
             }
-            Self::Reject(key) if !key.rejects() => Err(Failure::new(
+            Self::Reject(key) if !key.rejects() => Err(failure!(
                 "reason_invalid",
-                format!("`{key}` is not a reason to reject; choose another"),
+                "`{key}` is not a reason to reject; choose another"
             )),
             Self::Accept { .. } | Self::Reject(_) => Ok(()),
         }
@@ -81,7 +72,7 @@ pub async fn settle(
     name: &str,
     verdict: Verdict,
     decision: OperatorDecision,
-) -> Result<Decided, Failure> {
+) -> Result<Decided> {
     settle_seen(tables, one(tables, name).await?, verdict, decision).await
 }
 
@@ -90,17 +81,19 @@ pub(crate) async fn settle_seen(
     before: Submission,
     verdict: Verdict,
     decision: OperatorDecision,
-) -> Result<Decided, Failure> {
+) -> Result<Decided> {
     verdict.check()?;
     if before.status.is_terminal() {
         return Err(settled_already(&before));
     }
     let (entries, proof) = match verdict {
         Verdict::Reject(_) if is_with_the_partner(&before) => {
-            let message = "the partner may be redeeming the code right now, and the service keeps asking it; wait for the \
+            bail!(
+                "partner_is_asked",
+                "the partner may be redeeming the code right now, and the service keeps asking it; wait for the \
                            answer, or until the submission is left to you (`ops submission show` says who acts next), \
-                           and then ask the partner about this id before you reject";
-            return Err(Failure::new("partner_is_asked", message));
+                           and then ask the partner about this id before you reject"
+            );
         }
         Verdict::Reject(key) => {
             let purchase = before.purchase.clone();
@@ -148,7 +141,7 @@ async fn write(
     transition: Transition,
     purchase: Option<VerificationCode>,
     decision: OperatorDecision,
-) -> Result<Decided, Failure> {
+) -> Result<Decided> {
     let after = before.apply(&transition, Findings::default(), decision.at);
     let after = after.map_err(|_| settled_already(before))?;
     let is_accepted = matches!(transition, Transition::Accept { .. });
@@ -173,9 +166,11 @@ async fn write(
     match tables.store.settle(before, &after, None).await? {
         SettleResult::Committed => Ok(Decided::Done(after)),
         SettleResult::ReceiptAlreadyUsed => {
-            let message = "another submission was accepted with the same receipt; reject this one with \
-                           `--reject receipt_already_used`";
-            Err(Failure::new("purchase_taken", message))
+            bail!(
+                "purchase_taken",
+                "another submission was accepted with the same receipt; reject this one with \
+                           `--reject receipt_already_used`"
+            )
         }
         SettleResult::StaleRevision => Err(moved()),
     }
@@ -226,14 +221,11 @@ pub fn usual_entries(campaign: &Campaign, submission: &Submission) -> Option<u32
     }
 }
 
-fn checked_entries(campaign: &Campaign, submission: &Submission) -> Result<u32, Failure> {
+fn checked_entries(campaign: &Campaign, submission: &Submission) -> Result<u32> {
     usual_entries(campaign, submission).ok_or_else(|| {
-        let message = format!(
-            "{} entries were counted on the receipt, which may be the till's mistake; look at it with \
+        failure!("entries_needed", "{} entries were counted on the receipt, which may be the till's mistake; look at it with \
              `ops submission show`, and set the number with --entries",
-            grouped(counted_entries(submission).unwrap_or_default().into())
-        );
-        Failure::new("entries_needed", message)
+            grouped(counted_entries(submission).unwrap_or_default().into()))
     })
 }
 
@@ -244,18 +236,22 @@ fn is_with_the_partner(submission: &Submission) -> bool {
 }
 
 /// Hands a waiting submission back to the service, which starts over.
-pub async fn resume(tables: &Tables, name: &str, now: Timestamp) -> Result<Submission, Failure> {
+pub async fn resume(tables: &Tables, name: &str, now: Timestamp) -> Result<Submission> {
     let before = one(tables, name).await?;
     let settling = match &before.settling {
         None => return Err(settled_already(&before)),
         Some(settling) if settling.assignee == Assignee::Service => {
-            let message = "the service works on the submission already; `ops submission show` says what comes next";
-            return Err(Failure::new("not_waiting", message));
+            bail!(
+                "not_waiting",
+                "the service works on the submission already; `ops submission show` says what comes next"
+            );
         }
         Some(_) if !has_work(&before) => {
-            let message = "nothing is left that the service could ask about this submission; settle it with \
-                           `ops submission settle`";
-            return Err(Failure::new("nothing_to_resume", message));
+            bail!(
+                "nothing_to_resume",
+                "nothing is left that the service could ask about this submission; settle it with \
+                           `ops submission settle`"
+            );
         }
         Some(settling) => settling.resumed(now),
     };
@@ -289,26 +285,32 @@ fn has_work(submission: &Submission) -> bool {
 }
 
 /// `None` without a receipt, or if the proof is waived.
-fn purchase(submission: &Submission, proof: Proof) -> Result<Option<VerificationCode>, Failure> {
+fn purchase(submission: &Submission, proof: Proof) -> Result<Option<VerificationCode>> {
     match (&submission.purchase, proof, submission.receipt_id) {
         (Some(known), Proof::Read(read), _) if *known != read => {
-            let message = "the tax authority's record has another code than --receipt-code; compare both with \
+            bail!(
+                "receipt_code_differs",
+                "the tax authority's record has another code than --receipt-code; compare both with \
                            `ops submission show ID --show-receipt`, and leave --receipt-code out to accept the \
-                           purchase of the record";
-            Err(Failure::new("receipt_code_differs", message))
+                           purchase of the record"
+            )
         }
         (Some(known), Proof::Record | Proof::Read(_) | Proof::Waived, _) => Ok(Some(known.clone())),
         (None, Proof::Read(_), None) => {
-            let message = "the submission came without a receipt; leave --receipt-code out";
-            Err(Failure::new("receipt_absent", message))
+            bail!(
+                "receipt_absent",
+                "the submission came without a receipt; leave --receipt-code out"
+            )
         }
         (None, Proof::Read(read), Some(_)) => Ok(Some(read)),
         (None, Proof::Record, Some(_)) => {
-            let message = "the purchase of this receipt is still unknown, so the receipt could be entered again: read its \
+            bail!(
+                "receipt_code_needed",
+                "the purchase of this receipt is still unknown, so the receipt could be entered again: read its \
                            verification code (`ops submission show ID --show-photo` links to the photo, with --show-receipt it \
                            shows what was typed) and add --receipt-code CODE, or accept it anyway with \
-                           --without-receipt-code";
-            Err(Failure::new("receipt_code_needed", message))
+                           --without-receipt-code"
+            )
         }
         (None, Proof::Record | Proof::Waived, _) => Ok(None),
     }
@@ -319,18 +321,15 @@ fn settled_already(submission: &Submission) -> Failure {
         Some(decision) => format!(" by {} at {}", decision.by, decision.at),
         None => format!(" since {}", submission.updated_at),
     };
-    let message = format!(
+    failure!(
+        "already_settled",
         "the submission is settled already as `{}`{by_whom}; `ops submission revoke` takes an accepted one \
          back, `ops submission reopen` a rejected one",
         submission.status.message_key()
-    );
-    Failure::new("already_settled", message)
+    )
 }
 
-pub(crate) async fn prize(
-    tables: &Tables,
-    submission: &Submission,
-) -> Result<Option<String>, Failure> {
+pub(crate) async fn prize(tables: &Tables, submission: &Submission) -> Result<Option<String>> {
     if let Some(prize) = submission
         .settling
         .as_ref()
@@ -343,10 +342,7 @@ pub(crate) async fn prize(
         .and_then(|batch| batch.prize))
 }
 
-pub(crate) async fn code_batch(
-    tables: &Tables,
-    submission: &Submission,
-) -> Result<Option<Batch>, Failure> {
+pub(crate) async fn code_batch(tables: &Tables, submission: &Submission) -> Result<Option<Batch>> {
     let (Some(code_key), Some(book)) = (
         &submission.code_key,
         tables.code_books.overview(&submission.scope).await?,

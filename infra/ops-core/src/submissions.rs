@@ -5,30 +5,19 @@ pub mod timeline;
 pub mod view;
 
 use common::app::code_verifier::{CodeQuery, CodeVerifier, Staleness};
-use common::aws::MAX_CONCURRENCY;
-use common::domain::campaign::Campaign;
 use common::domain::code::Code;
-use common::domain::ids::{Reference, SubmissionId};
-use common::domain::phone::Phone;
-use common::domain::scope::Scope;
-use common::domain::submission::Submission;
-use common::domain::timestamp::Timestamp;
 use common::error::UnreadableRecord;
-use futures_util::{StreamExt, TryStreamExt, stream};
-use serde::Serialize;
-use serde_json::json;
 
 use crate::approvals::action;
 use crate::audit::Recorded;
-use crate::failure::Failure;
-use crate::tables::Tables;
+use crate::prelude::*;
 
 /// One page of the index.
 const MAX_PER_PHONE: u16 = 1_000;
 
 /// Finds by id or reference, in every scope. References are unique in a scope, so there are rarely
 /// two.
-pub async fn find(tables: &Tables, name: &str) -> Result<Vec<Submission>, Failure> {
+pub async fn find(tables: &Tables, name: &str) -> Result<Vec<Submission>> {
     let found = if let Ok(id) = name.parse::<SubmissionId>() {
         let mut found = by_reference(tables, id.reference()).await?;
         found.retain(|found| found.submission_id == id);
@@ -36,32 +25,35 @@ pub async fn find(tables: &Tables, name: &str) -> Result<Vec<Submission>, Failur
     } else if let Ok(reference) = name.parse::<Reference>() {
         by_reference(tables, reference).await?
     } else {
-        let message = "this is neither a submission's id nor a reference such as K7M2-Q9XD; check what was pasted";
-        return Err(Failure::new("name_invalid", message));
+        bail!(
+            "name_invalid",
+            "this is neither a submission's id nor a reference such as K7M2-Q9XD; check what was pasted"
+        );
     };
     if found.is_empty() {
-        let message = "there is no such submission on this stack; check the id, and which stack the environment points at";
-        return Err(Failure::new("submission_unknown", message));
+        bail!(
+            "submission_unknown",
+            "there is no such submission on this stack; check the id, and which stack the environment points at"
+        );
     }
     Ok(found)
 }
 
-pub(crate) async fn one(tables: &Tables, name: &str) -> Result<Submission, Failure> {
+pub async fn one(tables: &Tables, name: &str) -> Result<Submission> {
     let mut found = find(tables, name).await?;
     match (found.pop(), found.is_empty()) {
         (Some(submission), true) => Ok(submission),
         _ => {
-            let message = "several submissions have this reference; `ops submission show REF` lists them, take the id";
-            Err(Failure::new("reference_ambiguous", message))
+            bail!(
+                "reference_ambiguous",
+                "several submissions have this reference; `ops submission show REF` lists them, take the id"
+            )
         }
     }
 }
 
 /// Submissions of all scopes: consumers quote the reference alone.
-pub(crate) async fn by_reference(
-    tables: &Tables,
-    reference: Reference,
-) -> Result<Vec<Submission>, Failure> {
+pub(crate) async fn by_reference(tables: &Tables, reference: Reference) -> Result<Vec<Submission>> {
     let campaigns = tables.campaigns.list().await?;
     let scopes = campaigns
         .into_iter()
@@ -69,10 +61,7 @@ pub(crate) async fn by_reference(
     let submissions = tables.store.submissions();
     let reads =
         scopes.map(|scope| async move { submissions.by_reference(&scope, reference).await });
-    let found: Vec<_> = stream::iter(reads)
-        .buffered(MAX_CONCURRENCY)
-        .try_collect()
-        .await?;
+    let found = concurrently(reads).await?;
     Ok(found.into_iter().flatten().collect())
 }
 
@@ -84,7 +73,7 @@ pub async fn list(
     scope: &Scope,
     limit: usize,
     wanted: impl Fn(&Submission) -> bool,
-) -> Result<Listed, Failure> {
+) -> Result<Listed> {
     Ok(tables
         .store
         .submissions()
@@ -93,21 +82,14 @@ pub async fn list(
 }
 
 /// A phone's submissions, newest first.
-pub async fn of_phone(
-    tables: &Tables,
-    scope: &Scope,
-    phone: &Phone,
-) -> Result<Vec<Submission>, Failure> {
+pub async fn of_phone(tables: &Tables, scope: &Scope, phone: &Phone) -> Result<Vec<Submission>> {
     let entrant = tables.entrant_id(scope, phone).await?;
     let submissions = tables.store.submissions();
     let found = submissions.recent(scope, &entrant, MAX_PER_PHONE).await?;
     let reads = found
         .into_iter()
         .map(|found| submissions.get(scope, found.submission_id));
-    let found: Vec<_> = stream::iter(reads)
-        .buffered(MAX_CONCURRENCY)
-        .try_collect()
-        .await?;
+    let found = concurrently(reads).await?;
     Ok(found.into_iter().flatten().collect())
 }
 
@@ -118,8 +100,8 @@ pub async fn of_code(
     scope: &Scope,
     typed: &str,
     now: Timestamp,
-) -> Result<Option<Submission>, Failure> {
-    let refused = |why: &str| Failure::new("code_invalid", format!("--code is {why}"));
+) -> Result<Option<Submission>> {
+    let refused = |why: &str| failure!("code_invalid", "--code is {why}");
     let code: Code = typed
         .parse()
         .map_err(|_| refused("no code, which has 1 to 64 characters"))?;
@@ -159,16 +141,22 @@ pub async fn of_code(
 }
 
 /// A scope's unsettled submissions, longest waiting first.
-pub async fn list_unsettled(tables: &Tables, scope: &Scope) -> Result<Listed, Failure> {
+pub async fn list_unsettled(tables: &Tables, scope: &Scope) -> Result<Listed> {
     Ok(tables.store.submissions().list_unsettled(scope).await?)
 }
 
-/// Parts of a submission that are otherwise hidden.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+// What is hidden otherwise. The doc comments are the help of `ops submission show`.
+#[derive(Args, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Disclosure {
+    /// Show the whole phone number; recorded in the audit log
+    #[arg(long = "show-phone")]
     pub phone: bool,
-    /// Code and time, or the QR code's text.
+    /// Show the receipt's code and time, or the text of its QR code; anyone who has them can look the receipt up;
+    /// recorded in the audit log
+    #[arg(long = "show-receipt")]
     pub receipt: bool,
+    /// Link to the receipt's photo; recorded in the audit log
+    #[arg(long = "show-photo")]
     pub photo: bool,
 }
 
@@ -178,7 +166,7 @@ pub async fn record_disclosure(
     submission: &Submission,
     disclosure: Disclosure,
     now: Timestamp,
-) -> Result<Option<Recorded>, Failure> {
+) -> Result<Option<Recorded>> {
     if disclosure == Disclosure::default() {
         return Ok(None);
     }

@@ -1,13 +1,8 @@
 //! The tables of the environment's stack.
 
-use common::aws::Aws;
 use common::aws::deployment_secret::DeploymentSecrets;
 use common::aws::photos::Photos;
-use common::config::{ConfigError, Env};
-use common::domain::campaign::Campaign;
 use common::domain::ids::EntrantId;
-use common::domain::phone::Phone;
-use common::domain::scope::{CampaignSlug, Scope};
 use common::store::api_keys::ApiKeys;
 use common::store::campaign_versions::CampaignVersions;
 use common::store::campaigns::Campaigns;
@@ -21,7 +16,7 @@ use common::store::review_locks::ReviewLocks;
 use common::store::submission_writes::SubmissionStore;
 
 use crate::audit::Audit;
-use crate::failure::Failure;
+use crate::prelude::*;
 
 #[derive(Clone)]
 pub struct Tables {
@@ -102,7 +97,7 @@ impl Tables {
         self.code_books.secrets()
     }
 
-    pub async fn entrant_id(&self, scope: &Scope, phone: &Phone) -> Result<EntrantId, Failure> {
+    pub async fn entrant_id(&self, scope: &Scope, phone: &Phone) -> Result<EntrantId> {
         Ok(self
             .secrets()
             .version_for_phones()
@@ -112,7 +107,7 @@ impl Tables {
             .id)
     }
 
-    pub async fn campaign(&self, slug: &CampaignSlug) -> Result<Campaign, Failure> {
+    pub async fn campaign(&self, slug: &CampaignSlug) -> Result<Campaign> {
         self.campaigns
             .get(slug)
             .await?
@@ -121,8 +116,8 @@ impl Tables {
 }
 
 pub(crate) fn unknown_campaign(slug: &CampaignSlug) -> Failure {
-    let message = format!(
+    failure!(
+        "campaign_unknown",
         "there is no campaign `{slug}`; `ops campaign list` shows those there are, `ops campaign apply` adds one"
-    );
-    Failure::new("campaign_unknown", message)
+    )
 }

@@ -2,12 +2,7 @@
 
 use std::io::{self, BufRead, Write};
 
-use common::clock::Clock;
-use common::domain::timestamp::Timestamp;
-use serde_json::{Value, json};
-
-use crate::failure::Failure;
-use crate::format::{grouped, printable};
+use crate::prelude::*;
 
 pub const EXIT_OK: u8 = 0;
 /// The command was refused or failed.
@@ -24,6 +19,8 @@ pub struct Terminal<'a> {
     pub err_is_terminal: bool,
     /// True with `--json`: standard error has only an error's document.
     pub is_quiet: bool,
+    /// `--yes` agrees to every question.
+    pub yes: bool,
 }
 
 pub(crate) struct Report {
@@ -44,9 +41,7 @@ impl Report {
             code: EXIT_OK,
         }
     }
-}
 
-impl Report {
     pub(crate) fn with_notes(self, notes: &[String]) -> Self {
         Self {
             note: (!notes.is_empty()).then(|| notes.join("\n")),
@@ -57,7 +52,7 @@ impl Report {
 
 impl Terminal<'_> {
     /// Returns the exit code.
-    pub(crate) fn show(&mut self, ended: Result<Report, Failure>, as_json: bool) -> u8 {
+    pub(crate) fn show(&mut self, ended: Result<Report>, as_json: bool) -> u8 {
         let (shown, code) = match ended {
             Ok(report) if as_json => (
                 writeln!(self.out, "{}", printable_json(&report.json)),
@@ -185,11 +180,6 @@ impl<'a> Progress<'a> {
         };
     }
 
-    pub(crate) fn show_of(&mut self, terminal: &mut Terminal<'_>, done: u64, total: u64) {
-        self.total = total;
-        self.show(terminal, done);
-    }
-
     pub(crate) fn end(&self, terminal: &mut Terminal<'_>) {
         if terminal.err_is_terminal && self.shown != self.started {
             let _ = write!(terminal.err, "\r\u{1b}[K");
@@ -252,6 +242,7 @@ mod tests {
             input: None,
             err_is_terminal: false,
             is_quiet: false,
+            yes: false,
         };
         progress.show(&mut terminal, 1);
         clock.advance(Duration::from_secs(5));

@@ -1,11 +1,7 @@
 //! Views of records: each has one JSON document, from which tables and lines are picked.
 
-use chrono_tz::Tz;
-use common::domain::timestamp::Timestamp;
-use serde::Serialize;
-use serde_json::{Value, json};
-
-use crate::format::{self, local_time, zoned_time};
+use crate::format;
+use crate::prelude::*;
 
 /// Heading or name, and a JSON Pointer.
 pub(crate) type Columns = [(&'static str, &'static str)];
@@ -57,23 +53,31 @@ pub(crate) fn extended(
     view
 }
 
-/// A list has commas; nothing is a dash.
-fn cell(view: &Value, pointer: &str, time: impl Fn(Timestamp) -> String) -> String {
-    match view.pointer(pointer) {
-        None | Some(Value::Null) => format::NOTHING.to_owned(),
-        Some(Value::String(text)) => {
+/// A value as text: a list with commas.
+pub(crate) fn cell(
+    view: &Value,
+    pointer: &str,
+    time: impl Fn(Timestamp) -> String,
+) -> Option<String> {
+    Some(match view.pointer(pointer)? {
+        Value::Null => return None,
+        Value::String(text) => {
             let name = pointer.rsplit('/').next().unwrap_or_default();
             match text.parse() {
                 Ok(at) if is_time(name) => time(at),
                 Ok(_) | Err(_) => text.clone(),
             }
         }
-        Some(Value::Array(items)) => {
+        Value::Array(items) => {
             let items: Vec<_> = items.iter().filter_map(Value::as_str).collect();
             items.join(", ")
         }
-        Some(other) => other.to_string(),
-    }
+        Value::Number(number) => match number.as_u64() {
+            Some(number) => grouped(number),
+            None => number.to_string(),
+        },
+        other => other.to_string(),
+    })
 }
 
 /// A row per document; a heading should name `zone`.
@@ -83,17 +87,20 @@ pub(crate) fn table<'a>(
     zone: Tz,
 ) -> String {
     let row = |view| {
-        let cell = |(_, pointer): &(&str, &str)| cell(view, pointer, |at| local_time(at, zone));
+        let cell =
+            |(_, pointer): &(&str, &str)| or_dash(cell(view, pointer, |at| local_time(at, zone)));
         columns.iter().map(cell).collect()
     };
-    let rows: Vec<_> = views.into_iter().map(row).collect();
     let headings: Vec<_> = columns.iter().map(|(heading, _)| *heading).collect();
-    format::table(&headings, &rows)
+    format::table(&headings, views.into_iter().map(row))
 }
 
+/// Names and values of a document, without those that it does not have.
 pub(crate) fn facts(columns: &Columns, view: &Value, zone: Tz) -> Vec<(&'static str, String)> {
     let fact = |(name, pointer): &(&'static str, &str)| {
-        (*name, cell(view, pointer, |at| zoned_time(at, zone)))
+        Some((*name, cell(view, pointer, |at| zoned_time(at, zone))?))
     };
-    columns.iter().map(fact).collect()
+    let columns = columns.iter();
+    let columns = columns.filter(|(name, _)| !name.ends_with("_local"));
+    columns.filter_map(fact).collect()
 }

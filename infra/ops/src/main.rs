@@ -27,6 +27,7 @@ async fn run() -> ExitCode {
         input,
         err_is_terminal,
         is_quiet: false,
+        yes: false,
     };
     let (args, env) = (std::env::args_os(), Env::from_process());
     ops_core::run(args, env, &Clock::system(), &mut terminal, console::serve)

@@ -58,6 +58,7 @@ pub(crate) async fn child(mut args: impl Iterator<Item = OsString>) -> ExitCode 
         input: None,
         err_is_terminal: false,
         is_quiet: false,
+        yes: false,
     };
     let no_console: ServeConsole =
         |_, _| Box::pin(async { Err(Failure::new("not_configured", "no console")) });

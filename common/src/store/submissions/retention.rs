@@ -1,9 +1,7 @@
 //! Removes personal data once a campaign's retention of phones is over.
 
-use futures_util::{StreamExt, TryStreamExt, stream};
-
 use super::{Submissions, read};
-use crate::aws::MAX_CONCURRENCY;
+use crate::aws::concurrently;
 use crate::domain::scope::Scope;
 use crate::domain::submission::Submission;
 use crate::store::segments::Segment;
@@ -38,10 +36,7 @@ impl Submissions {
             .records
             .into_iter()
             .map(|before| self.remove_person(before));
-        let removals: Vec<bool> = stream::iter(removals)
-            .buffer_unordered(MAX_CONCURRENCY)
-            .try_collect()
-            .await?;
+        let removals = concurrently(removals).await?;
         let count = |wanted: bool| {
             removals
                 .iter()

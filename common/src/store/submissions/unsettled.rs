@@ -6,10 +6,9 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::future::try_join_all;
-use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::{During, KEY, Submissions, key};
-use crate::aws::MAX_CONCURRENCY;
+use crate::aws::concurrently;
 use crate::domain::ids::SubmissionId;
 use crate::domain::retry::{RetrySpeedup, unreadable_backoff};
 use crate::domain::scope::{Environment, Scope};
@@ -126,10 +125,7 @@ impl Submissions {
                 Err(error) => error.into_unreadable().map(Err),
             }
         });
-        let read: Vec<_> = stream::iter(reads)
-            .buffered(MAX_CONCURRENCY)
-            .try_collect()
-            .await?;
+        let read = concurrently(reads).await?;
         let (mut found, mut unreadable) = (Vec::new(), Vec::new());
         for one in read {
             match one {

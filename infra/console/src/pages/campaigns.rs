@@ -1,22 +1,13 @@
 //! All campaigns.
 
-use axum::Router;
-use axum::routing::get;
-use chrono_tz::Tz;
-use common::aws::MAX_CONCURRENCY;
-use common::domain::campaign::{Campaign, CampaignStatus};
+use common::aws::concurrently;
+use common::domain::campaign::CampaignStatus;
 use common::domain::numbers::{ALL_DAYS, Amount, Metric};
-use common::domain::timestamp::Timestamp;
-use futures_util::{FutureExt, StreamExt, TryStreamExt, stream};
-use maud::{Markup, html};
-use ops_core::format::{local_time, or_dash};
+use futures_util::FutureExt;
 use ops_core::numbers::sums::{by_dimension, total};
-use ops_core::tables::Tables;
 
-use crate::failure::PageResult;
-use crate::layout::{Page, Section, environment, path_of, pill, table};
-use crate::plot::number;
-use crate::state::Console;
+use crate::layout::environment;
+use crate::prelude::*;
 
 pub(crate) fn routes() -> Router<Console> {
     Router::new().route("/", get(list))
@@ -34,11 +25,7 @@ async fn list(console: Console) -> PageResult {
     let sums = campaigns
         .iter()
         .map(|campaign| live_sum(&tables, campaign).boxed());
-    let sums: Vec<_> = sums.collect();
-    let sums: Vec<_> = stream::iter(sums)
-        .buffered(MAX_CONCURRENCY)
-        .try_collect()
-        .await?;
+    let sums = concurrently(sums.collect::<Vec<_>>()).await?;
     let rows =
         html! { @for (campaign, sum) in campaigns.iter().zip(sums) { (row(campaign, sum, now)) } };
     let content = html! {

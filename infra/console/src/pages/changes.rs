@@ -1,23 +1,12 @@
 //! The audit log.
 
-use axum::Router;
-use axum::routing::get;
-use chrono::{Days, NaiveDate};
-use chrono_tz::Tz;
+use chrono::NaiveDate;
 use common::domain::audit::{AuditRow, StoredAuditRow};
-use common::domain::ids::SubmissionId;
-use maud::{Markup, html};
-use ops_core::audit::{RowFilter, rows, zone};
-use ops_core::failure::Failure;
-use ops_core::format::{local_time, or_dash};
+use ops_core::audit::{self, AuditRows, RowFilter};
 
 use super::submission::path_of_submission;
-use crate::failure::PageResult;
-use crate::form::{Query, select};
-use crate::layout::{Page, Section, table};
-use crate::state::Console;
-
-const USUAL_DAYS: u64 = 30;
+use crate::form::select;
+use crate::prelude::*;
 
 /// Half a kilobyte each; a day of reviewing makes a thousand.
 const MAX_ROWS: usize = 400;
@@ -29,23 +18,17 @@ pub(crate) fn routes() -> Router<Console> {
 async fn list(console: Console, Query(query): Query) -> PageResult {
     let tables = console.tables()?;
     let (campaign, campaigns) = (query.get("campaign"), tables.campaigns.list().await?);
-    let wanted = campaigns
-        .iter()
-        .map(|one| &one.slug)
-        .find(|slug| slug.as_str() == campaign);
-    // An unknown campaign has no rows.
     let filter = RowFilter {
         campaign: campaign.parse().ok(),
         ..RowFilter::default()
     };
-    let zone = zone(&tables, wanted).await?;
-    let today = console.now().day_in(zone);
-    let to = day(query.get("to"), &today)?;
-    let from = match query.get("from") {
-        "" => to.checked_sub_days(Days::new(USUAL_DAYS - 1)).unwrap_or(to),
-        from => day(from, &today)?,
-    };
-    let mut rows = rows(&tables, from, to, zone, &filter).await?;
+    let (from, to) = (day(query.get("from"))?, day(query.get("to"))?);
+    let AuditRows {
+        mut rows,
+        from,
+        to,
+        zone,
+    } = audit::list(&tables, &filter, from, to, console.now()).await?;
     rows.reverse();
     let older = rows.len().saturating_sub(MAX_ROWS);
     let heading = [
@@ -80,10 +63,10 @@ async fn list(console: Console, Query(query): Query) -> PageResult {
     Ok(Page::new("Changes", Section::Changes).render(content))
 }
 
-fn day(text: &str, today: &str) -> Result<NaiveDate, Failure> {
-    let text = if text.is_empty() { today } else { text };
-    text.parse()
-        .map_err(|_| Failure::new("days_invalid", "write days such as 2026-11-22"))
+fn day(text: &str) -> Result<Option<NaiveDate>, Failure> {
+    let day = Some(text).filter(|text| !text.is_empty()).map(str::parse);
+    let invalid = |_| Failure::new("days_invalid", "write days such as 2026-11-22");
+    day.transpose().map_err(invalid)
 }
 
 fn row(stored: &StoredAuditRow, zone: Tz) -> Markup {

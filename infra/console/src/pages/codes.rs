@@ -1,24 +1,16 @@
 //! The batches of a campaign, and voiding one.
 
-use axum::Router;
-use axum::response::Redirect;
-use axum::routing::get;
 use common::domain::codebook::{Batch, BatchStatus};
 use common::domain::numbers::Metric;
-use common::domain::scope::Scope;
-use maud::{Markup, html};
 use ops_core::codes::book::{existing_batch, odds_line};
 use ops_core::codes::{book, code_scope, void};
-use ops_core::format::{grouped, or_dash};
 use ops_core::numbers::sums::{Sums, by_dimension};
 use ops_core::numbers::{self, Days};
 
 use super::Named;
-use crate::failure::PageResult;
-use crate::form::{Form, Query, check_typed, hidden, typed_form};
-use crate::layout::{Page, Section, environment, facts, path_of, pill, table, with_query};
-use crate::plot::number;
-use crate::state::Console;
+use crate::form::{check_typed, hidden, typed_form};
+use crate::layout::{environment, with_query};
+use crate::prelude::*;
 
 pub(crate) fn routes() -> Router<Console> {
     let path = "/campaigns/{campaign}/{environment}/codes";
@@ -49,10 +41,10 @@ async fn list(console: Console, Named(scope): Named<Scope>) -> PageResult {
 }
 
 fn row(scope: &Scope, batch: &Batch, used: &Sums) -> Markup {
-    let (class, status) = match batch.status {
-        BatchStatus::Active => ("good", "active"),
-        BatchStatus::Reserved => ("paused", "reserved"),
-        BatchStatus::Void => ("over", "void"),
+    let class = match batch.status {
+        BatchStatus::Active => "good",
+        BatchStatus::Reserved => "paused",
+        BatchStatus::Void => "over",
     };
     let void = with_query(&void_path(scope), &[("batch", &batch.name)]);
     html! {
@@ -61,7 +53,7 @@ fn row(scope: &Scope, batch: &Batch, used: &Sums) -> Markup {
             td { @if batch.origin.is_imported() { "imported" } @else { "minted" } }
             td { (grouped(batch.count())) }
             td { (number(used.get(&batch.name).map_or(0, |sum| sum.records))) }
-            td { (pill(class, status)) }
+            td { (pill(class, batch.status.as_str())) }
             td { (or_dash(batch.prize.as_ref())) }
             td {
                 @if batch.status != BatchStatus::Void { a href=(void) { "Void" span.unseen { " " (batch.name) } "…" } }

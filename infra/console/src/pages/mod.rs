@@ -12,16 +12,13 @@ mod submission;
 
 use std::panic::AssertUnwindSafe;
 
-use axum::Router;
 use axum::extract::{FromRequestParts, Path, Request};
-use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::middleware::Next;
-use axum::response::Response;
 use futures_util::FutureExt;
 
 use crate::failure::{PageError, page_unknown, refusal};
-use crate::state::Console;
+use crate::prelude::*;
 
 pub(crate) fn routes() -> Router<Console> {
     Router::new()

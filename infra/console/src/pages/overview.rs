@@ -1,38 +1,23 @@
 //! A campaign's numbers at a glance.
 
-use std::collections::HashMap;
-use std::time::Duration;
-
-use axum::Router;
-use axum::response::Redirect;
-use axum::routing::{get, post};
-use common::domain::campaign::{Campaign, CampaignStatus};
+use common::domain::campaign::CampaignStatus;
 use common::domain::codebook::{Batch, BatchStatus};
-use common::domain::numbers::decision_time::Kind;
 use common::domain::numbers::{Cells, Metric};
 use common::domain::receipt::schedule::LOOK_UPS_PER_MINUTE;
-use common::domain::scope::Scope;
 use common::domain::settling::Dependency;
-use common::domain::timestamp::Timestamp;
 use common::error::StoreError;
-use maud::{Markup, html};
 use ops_core::campaigns::set_paused;
-use ops_core::failure::Failure;
-use ops_core::format::{grouped, local_time, zoned_time};
 use ops_core::numbers::sums::{
-    PrizesLeft, Sums, by_day, by_dimension, by_hand_percent, each_day, each_hour, latest_hour,
-    prizes_left, receipt_words, span, sums, total, unknown_now, wait,
+    PrizesLeft, Sums, by_dimension, each_day, each_hour, figures, latest_hour, prizes_left,
+    receipt_words, sums,
 };
 use ops_core::numbers::{self, Days};
 use ops_core::pace::{PartnerConcurrency, looked_up_by};
-use ops_core::tables::Tables;
 
 use super::Named;
 use super::campaigns::status;
-use crate::failure::PageResult;
-use crate::layout::{Page, Section, path_of, pill};
-use crate::plot::{Share, number, of_largest, over_time, shares};
-use crate::state::Console;
+use crate::plot::{Share, of_largest, over_time, shares};
+use crate::prelude::*;
 
 /// Two days show when people enter.
 const HOURS: i64 = 48;
@@ -58,7 +43,7 @@ async fn overview(console: Console, Named(scope): Named<Scope>) -> PageResult {
         @if cells.is_empty() {
             p { "Nothing has been counted. New submissions are counted within a minute." }
         } @else {
-            (figures(&cells))
+            dl.figures { @for (name, value) in figures(&cells, true) { div { dt { (name) } dd { (value) } } } }
             (plots(&campaign, &cells, console.now()))
         }
         (codes(&cells, &batches))
@@ -138,7 +123,7 @@ async fn backlog(
     }
     if let Some(partner) = &campaign.partner {
         let waiting = Waiting::count(tables, scope, Dependency::Partner, now).await?;
-        let concurrency = PartnerConcurrency::from_env(console.env()).map_err(Failure::from)?;
+        let concurrency = PartnerConcurrency::from_env(console.env())?;
         let seconds = waiting.answer_seconds(&tables.campaigns.list().await?);
         told.push(match waiting.in_all() {
             0 => "No submission is due at a partner; those that are tried again later are not counted.".to_owned(),
@@ -205,32 +190,6 @@ impl Waiting {
             grouped(self.in_all())
         )
     }
-}
-
-fn figures(cells: &Cells) -> Markup {
-    let all = total(&by_dimension(cells, Metric::Days));
-    let phones = total(&by_day(cells, Metric::NewPhones)).records;
-    let mut figures = vec![
-        ("Submissions", number(all.records)),
-        ("Entries", number(all.entries)),
-        ("Unique phones", number(phones)),
-        ("Awaiting a partner’s answer", number(unknown_now(cells))),
-    ];
-    figures.extend(
-        by_hand_percent(cells).map(|percent| ("Receipts settled by hand", format!("{percent} %"))),
-    );
-    let waits = [
-        (Kind::Receipt, "Time to decide a receipt"),
-        (Kind::Code, "Time to decide a code"),
-    ];
-    figures.extend(waits.into_iter().filter_map(|(kind, name)| {
-        let (p50, p95) = (wait(cells, kind, 50)?, wait(cells, kind, 95)?);
-        Some((
-            name,
-            format!("half in {}, 95 % in {}", span(p50), span(p95)),
-        ))
-    }));
-    html! { dl.figures { @for (name, value) in figures { div { dt { (name) } dd { (value) } } } } }
 }
 
 fn plots(campaign: &Campaign, cells: &Cells, now: Timestamp) -> Markup {

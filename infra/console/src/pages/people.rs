@@ -3,21 +3,15 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use axum::Router;
 use axum::body::Body;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
-use axum::response::{Html, IntoResponse, Response};
-use axum::routing::{get, post};
 use common::domain::phone::Phone;
 use futures_util::stream;
-use maud::{Markup, html};
-use ops_core::failure::Failure;
 use ops_core::people::{self, PersonRecords};
 
-use crate::failure::PageResult;
-use crate::form::{Form, check_typed, hidden, text_field, typed_form};
-use crate::layout::{Page, Section, scope, table};
-use crate::state::Console;
+use crate::form::{check_typed, hidden, typed_form};
+use crate::layout::scope;
+use crate::prelude::*;
 
 const ERASE: &str = "erase";
 

@@ -1,30 +1,19 @@
 //! Finds a submission by reference, id, phone or code. Input may be personal, so it is never in a
 //! URL.
 
-use axum::Router;
-use axum::response::{IntoResponse, Redirect, Response};
-use axum::routing::{get, post};
-use common::domain::campaign::{Campaign, CodePolicy};
+use common::domain::campaign::CodePolicy;
 use common::domain::code::Code;
-use common::domain::ids::{Reference, SubmissionId};
+use common::domain::ids::Reference;
 use common::domain::phone::Phone;
-use common::domain::scope::Scope;
-use common::domain::submission::Submission;
-use common::domain::timestamp::Timestamp;
-use maud::{Markup, html};
 use ops_core::codes::find::{CodeOfScope, lookup};
-use ops_core::failure::Failure;
-use ops_core::format::or_dash;
 use ops_core::phones::{self, PhoneInScope};
 use ops_core::submissions;
 use ops_core::submissions::code_entered::CodeEntered;
-use ops_core::tables::Tables;
 
 use super::submission::{list, path_of_submission, status};
-use crate::failure::PageResult;
-use crate::form::{Form, select, text_field};
-use crate::layout::{self, Page, Section, facts, table};
-use crate::state::Console;
+use crate::form::select;
+use crate::layout;
+use crate::prelude::*;
 
 /// Submissions of one request; one is made.
 const MAX_PER_REQUEST: usize = 10;
@@ -89,7 +78,7 @@ async fn search(console: Console, form: Form) -> PageResult<Response> {
     let (said, shown) = match what.parse::<Phone>() {
         Ok(phone) => of_phone(
             &phone,
-            &phones::find(&tables, &phone, None, console.now()).await?,
+            &phones::find(&tables, &phone, console.now()).await?,
             console.now(),
         ),
         Err(_) => of_code(&tables, what, console.now()).await?,

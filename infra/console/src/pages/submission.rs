@@ -1,26 +1,16 @@
 //! A submission with its timeline.
 
-use axum::Router;
 use axum::extract::Path;
 use axum::http::header::CONTENT_TYPE;
-use axum::response::{IntoResponse, Response};
-use axum::routing::get;
-use common::domain::ids::SubmissionId;
-use common::domain::submission::{State, Submission, SubmissionStatus};
-use maud::{Markup, html};
-use ops_core::failure::Failure;
-use ops_core::format::zoned_time;
+use common::domain::submission::{State, SubmissionStatus};
 use ops_core::phones;
 use ops_core::review::photo::{PhotoCopier, ShownPhoto};
 use ops_core::submissions::timeline::Event;
 use ops_core::submissions::view::SubmissionView;
 use ops_core::submissions::{self, Disclosure};
-use ops_core::tables::Tables;
 
-use crate::failure::PageResult;
-use crate::form::Form;
-use crate::layout::{Page, Section, facts, pill, scope, table};
-use crate::state::Console;
+use crate::layout::scope;
+use crate::prelude::*;
 
 pub(crate) fn routes() -> Router<Console> {
     Router::new().route("/submissions/{id}", get(show).post(look))
@@ -52,7 +42,7 @@ async fn look(console: Console, Path(id): Path<String>, form: Form) -> PageResul
 /// A copy, as for a reviewer.
 async fn photo(console: &Console, id: &str) -> PageResult<Response> {
     let tables = console.tables()?;
-    let submission = one(&tables, id).await?;
+    let submission = submissions::one(&tables, id).await?;
     let look = Disclosure {
         photo: true,
         ..Disclosure::default()
@@ -62,7 +52,7 @@ async fn photo(console: &Console, id: &str) -> PageResult<Response> {
     let (Some(receipt), Some(recorded)) = (submission.receipt_id, recorded) else {
         return Err(Failure::new("photo_not_shown", "it came without a receipt").into());
     };
-    let copier = PhotoCopier::new(&tables, console.env()).map_err(Failure::from)?;
+    let copier = PhotoCopier::new(&tables, console.env())?;
     let copied = copier.copy(&submission.scope, receipt, &recorded).await?;
     match copied.shown {
         ShownPhoto::Copy(photo) => Ok(([(CONTENT_TYPE, "image/png")], photo).into_response()),
@@ -70,20 +60,9 @@ async fn photo(console: &Console, id: &str) -> PageResult<Response> {
     }
 }
 
-async fn one(tables: &Tables, id: &str) -> PageResult<Submission> {
-    let mut found = submissions::find(tables, id).await?;
-    match (found.pop(), found.is_empty()) {
-        (Some(submission), true) => Ok(submission),
-        _ => {
-            let message = "this is not a submission's id; search for it";
-            Err(Failure::new("submission_unknown", message).into())
-        }
-    }
-}
-
 async fn render(console: &Console, id: &str, look: Disclosure) -> PageResult {
     let (tables, now) = (console.tables()?, console.now());
-    let submission = &one(&tables, id).await?;
+    let submission = &submissions::one(&tables, id).await?;
     let view = SubmissionView::load(&tables, console.env(), submission, look, now).await?;
     let timeline = view.timeline();
     let known = view.facts().into_iter().map(|(name, value)| {

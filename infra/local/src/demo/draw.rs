@@ -106,6 +106,7 @@ async fn run(arguments: &[&str], env: &Env, clock: &Clock) -> Result<(), DemoErr
         input: None,
         err_is_terminal: false,
         is_quiet: false,
+        yes: false,
     };
     let no_console: ServeConsole =
         |_, _| Box::pin(async { Err(Failure::new("not_configured", "the demo has no console")) });

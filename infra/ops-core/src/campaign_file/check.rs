@@ -1,13 +1,13 @@
 //! Checks a file against its schema: notes problems with line and path, and fills in defaults.
 
-use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
 
-use serde_json::{Map, Number, Value};
+use serde_json::Number;
 
 use super::join;
 use super::schema::{Kind, Schema};
 use super::tree::{Content, Entry, Node};
+use crate::prelude::*;
 use crate::problem::Problems;
 
 /// Jaro-Winkler similarity, 0 to 1, from which a name counts as misspelled.
@@ -33,7 +33,7 @@ impl Checker<'_> {
         Some(self.object("", root.line, entries, Schema::of_file()))
     }
 
-    fn value(&mut self, path: &str, node: &Node, schema: Schema<'_>) -> Option<Value> {
+    fn value(&mut self, path: &str, node: &Node, schema: &Schema) -> Option<Value> {
         self.lines.insert(path.to_owned(), node.line);
         let found = match (schema.kind(), &node.content) {
             (Kind::Object, Content::Block(entries)) => {
@@ -58,10 +58,10 @@ impl Checker<'_> {
             }
             (Kind::Map(max, item), Content::Block(entries)) => self.map(path, entries, max, item),
             (Kind::Any, Content::Block(entries)) => self.map(path, entries, MAX_JSON_ITEMS, schema),
-            (Kind::Map(..), _) => Err(format!("must hold fields, such as `{}`", schema.example())),
+            (Kind::Map(..), _) => Err(format!("must hold fields, such as `{}`", schema.example)),
             (Kind::Text(chars), found) => text(found, &chars),
             (Kind::Choice(words), found) => {
-                text(found, &(1..=100)).and_then(|text| choice(text, &words, schema))
+                text(found, &(1..=100)).and_then(|text| choice(text, words, schema))
             }
             (Kind::Bool | Kind::Any, Content::Bool(found)) => Ok(Value::Bool(*found)),
             (Kind::Bool, _) => Err("must be true or false".to_owned()),
@@ -79,7 +79,7 @@ impl Checker<'_> {
         path: &str,
         line: usize,
         entries: &[Entry],
-        schema: Schema<'_>,
+        schema: &Schema,
     ) -> Map<String, Value> {
         for entry in entries
             .iter()
@@ -106,14 +106,14 @@ impl Checker<'_> {
             let path = join(path, name);
             let value = match entry.filter(|entry| !matches!(entry.value.content, Content::Null)) {
                 Some(entry) => self.value(&path, &entry.value, field),
-                None if field.left_out().is_none() => {
+                None if field.left_out.is_none() => {
                     let message =
-                        format!("is missing; add it, such as `{name}: {}`", field.example());
+                        format!("is missing; add it, such as `{name}: {}`", field.example);
                     self.problems
                         .add(entry.map_or(line, |entry| entry.line), &path, message);
                     None
                 }
-                None => field.default().cloned(),
+                None => field.default.clone(),
             };
             object.extend(value.map(|value| (name.to_owned(), value)));
         }
@@ -126,7 +126,7 @@ impl Checker<'_> {
         path: &str,
         nodes: &[Node],
         max: usize,
-        item: Schema<'_>,
+        item: &Schema,
     ) -> Result<Value, String> {
         if nodes.len() > max {
             return Err(format!(
@@ -145,7 +145,7 @@ impl Checker<'_> {
         path: &str,
         entries: &[Entry],
         max: usize,
-        item: Schema<'_>,
+        item: &Schema,
     ) -> Result<Value, String> {
         if entries.len() > max {
             return Err(format!(
@@ -189,11 +189,11 @@ fn text(found: &Content, chars: &RangeInclusive<usize>) -> Result<Value, String>
     Ok(Value::from(text))
 }
 
-fn choice(text: Value, words: &[&str], schema: Schema<'_>) -> Result<Value, String> {
-    if schema.has_rule() || words.iter().any(|word| text == *word) {
+fn choice(text: Value, words: &[String], schema: &Schema) -> Result<Value, String> {
+    if schema.has_rule || words.iter().any(|word| text == *word) {
         return Ok(text);
     }
-    let word = |word: &&str| match schema.meaning(word) {
+    let word = |word: &String| match schema.meanings.get(word) {
         Some(meaning) => format!("`{word}` ({meaning})"),
         None => format!("`{word}`"),
     };

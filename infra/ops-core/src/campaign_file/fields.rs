@@ -6,14 +6,13 @@
 #![expect(dead_code, reason = "their schemas are used, never a value")]
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
-use common::domain::message::{Language, MessageKey, TextKey};
+use common::domain::message::{Language, TextKey};
 use common::domain::partner::PartnerRules;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde_json::{Map, Value, json};
 
 use super::MAX_ENTRIES;
+use crate::prelude::*;
 
 /// Texts that are parsed further; longer than any of them.
 #[derive(JsonSchema)]

@@ -1,11 +1,8 @@
 //! A campaign as a flat list of values with their paths in the file.
 
-use common::domain::campaign::Campaign;
-use serde_json::{Map, Value};
-
 use super::schema::{Kind, Schema};
 use super::write::{is_nothing, to_json};
-use crate::failure::Failure;
+use crate::prelude::*;
 
 /// Compared as a whole; never `null`.
 pub(crate) struct Leaf {
@@ -16,7 +13,7 @@ pub(crate) struct Leaf {
     pub(crate) left_out: &'static str,
 }
 
-pub(crate) fn leaves(campaign: &Campaign) -> Result<Vec<Leaf>, Failure> {
+pub(crate) fn leaves(campaign: &Campaign) -> Result<Vec<Leaf>> {
     let fields = to_json(campaign)?;
     let mut leaves = Vec::new();
     for (place, (name, schema)) in Schema::of_file().fields().enumerate() {
@@ -38,15 +35,15 @@ pub(crate) fn leaves(campaign: &Campaign) -> Result<Vec<Leaf>, Failure> {
     Ok(leaves)
 }
 
-fn left_out(schema: Schema<'static>) -> &'static str {
-    schema.left_out().unwrap_or("none")
+fn left_out(schema: &'static Schema) -> &'static str {
+    schema.left_out.as_deref().unwrap_or("none")
 }
 
 fn walk(
     path: String,
-    schema: Schema<'static>,
+    schema: &'static Schema,
     value: &Value,
-    leaf: &mut dyn FnMut(String, Schema<'static>, &Value),
+    leaf: &mut dyn FnMut(String, &'static Schema, &Value),
 ) {
     match (schema.kind(), value) {
         (_, Value::Null) => {}
@@ -83,20 +80,17 @@ pub(crate) struct WholeBlock {
     pub(crate) is_added: bool,
 }
 
-pub(crate) fn whole_blocks(
-    before: &Campaign,
-    after: &Campaign,
-) -> Result<Vec<WholeBlock>, Failure> {
+pub(crate) fn whole_blocks(before: &Campaign, after: &Campaign) -> Result<Vec<WholeBlock>> {
     let (old, new) = (to_json(before)?, to_json(after)?);
     let has = |fields: &Map<String, Value>, name: &str| {
         fields.get(name).is_some_and(|value| !value.is_null())
     };
-    let whole = |(name, schema): (&'static str, Schema<'static>)| {
+    let whole = |(name, schema): (&'static str, &'static Schema)| {
         let (had, has) = (has(&old, name), has(&new, name));
         let is_whole = matches!(schema.kind(), Kind::Object) && had != has;
         is_whole.then_some(WholeBlock {
             name,
-            left_out: schema.left_out()?,
+            left_out: schema.left_out.as_deref()?,
             is_added: has,
         })
     };
@@ -107,7 +101,7 @@ pub(crate) fn whole_blocks(
 pub(crate) fn summary(
     campaign: &Campaign,
     in_words: impl Fn(&str, &Value) -> String,
-) -> Result<Vec<(String, String)>, Failure> {
+) -> Result<Vec<(String, String)>> {
     let mut lines = Vec::new();
     let fields = Value::Object(to_json(campaign)?);
     push_summary(&mut lines, "", Schema::of_file(), &fields, &in_words);
@@ -117,7 +111,7 @@ pub(crate) fn summary(
 fn push_summary(
     lines: &mut Vec<(String, String)>,
     path: &str,
-    block: Schema<'static>,
+    block: &'static Schema,
     fields: &Value,
     in_words: &dyn Fn(&str, &Value) -> String,
 ) {
@@ -126,7 +120,7 @@ fn push_summary(
         let value = fields.get(name).filter(|value| !is_nothing(value));
         let words = match (schema.kind(), value) {
             (_, None) => left_out(schema).to_owned(),
-            (Kind::Object, Some(inner)) if schema.holds().is_none() => {
+            (Kind::Object, Some(inner)) if schema.holds.is_none() => {
                 push_summary(lines, &path, schema, inner, in_words);
                 continue;
             }

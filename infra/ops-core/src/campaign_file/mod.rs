@@ -6,13 +6,15 @@
 mod check;
 mod fields;
 pub(crate) mod leaves;
-mod page;
+#[cfg(test)]
+mod page_tests;
 #[cfg(test)]
 mod partner_tests;
 #[cfg(test)]
 mod receipt_tests;
 mod rules;
 mod schema;
+mod template;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -23,8 +25,8 @@ use std::collections::HashMap;
 use common::domain::campaign::Campaign;
 use serde_json::Value;
 
-pub use self::page::{page, template};
 pub use self::schema::schema;
+pub use self::template::template;
 pub use crate::problem::Problem;
 use crate::problem::Problems;
 

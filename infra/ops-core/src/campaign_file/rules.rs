@@ -1,23 +1,16 @@
 //! Rules beyond the schema: formats of texts, and what holds between fields.
 
-use std::collections::{HashMap, HashSet};
-
-use chrono_tz::Tz;
-use common::domain::campaign::Campaign;
-use common::domain::message::MessageKey;
 use common::domain::partner::PartnerRules;
 use common::domain::partner::pointer::Pointer;
 use common::domain::partner::reply::MAX_CODE_CHARS;
 use common::domain::partner::template::{Placeholder, Template};
-use common::domain::scope::CampaignSlug;
-use common::domain::timestamp::Timestamp;
 use common::upstream::partner::partner_url::{PartnerUrl, header_name, header_value};
-use serde_json::Value;
 
 use super::check::{closest, listed};
 use super::fields::outcomes;
 use super::join;
 use super::schema::Schema;
+use crate::prelude::*;
 use crate::problem::Problems;
 
 /// Items hold 400 KB; a campaign's JSON is never smaller than its item.
@@ -116,7 +109,9 @@ pub(super) fn check(file: &Field<'_>) {
     let code = file.get("code").and_then(|code| code.get("checked_by"));
     match (code.as_ref().map(|by| by.text() == "partner"), partner) {
         (Some(true), None) if !file.lines.contains_key("partner") => {
-            let example = Schema::of_file().field("partner").map(Schema::example);
+            let example = Schema::of_file()
+                .field("partner")
+                .map(|schema| schema.example.as_str());
             let line = file.lines.get("").copied().unwrap_or(1);
             let example = example.unwrap_or_default();
             let message = format!("is missing; add it, such as `partner: {example}`");

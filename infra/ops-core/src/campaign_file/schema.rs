@@ -4,9 +4,10 @@ use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
 use schemars::generate::SchemaSettings;
-use serde_json::{Map, Value, json};
+use serde::Deserialize;
 
 use super::fields::File;
+use crate::prelude::*;
 
 static FILE: LazyLock<Value> = LazyLock::new(|| {
     let settings = SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true);
@@ -15,6 +16,10 @@ static FILE: LazyLock<Value> = LazyLock::new(|| {
     complete(&mut schema);
     schema
 });
+
+#[expect(clippy::expect_used, reason = "the schema is a constant, and tested")]
+static SCHEMA: LazyLock<Schema> =
+    LazyLock::new(|| serde_json::from_value(FILE.clone()).expect("the words of a schema"));
 
 /// Draft 7, which editors know.
 pub fn schema() -> Value {
@@ -59,7 +64,6 @@ fn complete(schema: &mut Value) {
         let required: Vec<Value> = names.iter().filter(is_required).cloned().collect();
         words.insert("required".to_owned(), json!(required));
         words.insert("x-order".to_owned(), json!(names));
-        words.insert("additionalProperties".to_owned(), json!(false));
     }
     each_inner(words, &mut complete);
 }
@@ -77,10 +81,12 @@ fn each_inner(words: &mut Map<String, Value>, change: &mut dyn FnMut(&mut Value)
 /// Allows `null` for an omitted field, and describes defaults.
 fn publish(schema: &mut Value) {
     let Value::Object(words) = schema else { return };
+    let is_object = words.contains_key("x-order");
     words.retain(|word, _| !word.starts_with("x-") && word != "default");
     each_inner(words, &mut |field| {
-        let (left_out, text) = (Schema(field).left_out(), Schema(field).text());
-        let in_words = left_out.map(|words| format!("{text} Left out: {words}."));
+        let word = |name| field.get(name).and_then(Value::as_str);
+        let text = word("description").unwrap_or_default();
+        let in_words = word("x-left-out").map(|words| format!("{text} Left out: {words}."));
         publish(field);
         if let Some(text) = in_words {
             let mut inner = field.take();
@@ -91,10 +97,45 @@ fn publish(schema: &mut Value) {
                 json!({ "anyOf": [inner, { "type": "null" }], "description": text.trim_start() });
         }
     });
+    if is_object {
+        words.insert("additionalProperties".to_owned(), json!(false));
+    }
 }
 
-#[derive(Clone, Copy)]
-pub(super) struct Schema<'a>(&'a Value);
+/// The schema's words.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Schema {
+    r#type: String,
+    #[serde(rename = "description")]
+    pub(super) text: String,
+    /// A valid value, as written in a file.
+    #[serde(rename = "x-example")]
+    pub(super) example: String,
+    #[serde(rename = "x-left-out")]
+    pub(super) left_out: Option<String>,
+    pub(super) default: Option<Value>,
+    #[serde(rename = "x-holds")]
+    pub(super) holds: Option<String>,
+    /// A rule checks its words, and says more about a wrong one.
+    #[serde(rename = "x-rule")]
+    pub(super) has_rule: bool,
+    #[cfg(test)]
+    pub(super) pattern: Option<String>,
+    #[serde(rename = "x-enumDescriptions")]
+    pub(super) meanings: HashMap<String, String>,
+    r#enum: Option<Vec<String>>,
+    properties: HashMap<String, Self>,
+    #[serde(rename = "x-order")]
+    order: Option<Vec<String>>,
+    items: Box<Option<Self>>,
+    additional_properties: Box<Option<Self>>,
+    min_length: usize,
+    max_length: usize,
+    maximum: u64,
+    max_items: usize,
+    max_properties: usize,
+}
 
 pub(super) enum Kind<'a> {
     /// Characters.
@@ -102,95 +143,44 @@ pub(super) enum Kind<'a> {
     Bool,
     /// A maximum; the minimum is 1.
     Integer(u64),
-    Choice(Vec<&'a str>),
+    Choice(&'a [String]),
     Object,
     /// Maximum length.
-    List(usize, Schema<'a>),
+    List(usize, &'a Schema),
     /// Maximum number of fields, of any name.
-    Map(usize, Schema<'a>),
+    Map(usize, &'a Schema),
     Any,
 }
 
-impl Schema<'static> {
-    pub(super) fn of_file() -> Self {
-        Self(&FILE)
-    }
-}
-
-impl<'a> Schema<'a> {
-    fn word(self, name: &str) -> Option<&'a Value> {
-        self.0.get(name)
+impl Schema {
+    pub(super) fn of_file() -> &'static Self {
+        &SCHEMA
     }
 
-    fn text_of(self, name: &str) -> &'a str {
-        self.word(name).and_then(Value::as_str).unwrap_or_default()
+    pub(super) fn field(&self, name: &str) -> Option<&Self> {
+        self.properties.get(name)
     }
 
-    fn number_of(self, name: &str) -> usize {
-        let number = self.word(name).and_then(Value::as_u64);
-        number
-            .and_then(|number| number.try_into().ok())
-            .unwrap_or(usize::MAX)
+    pub(super) fn fields(&self) -> impl Iterator<Item = (&str, &Self)> {
+        let names = self.order.iter().flatten();
+        names.filter_map(|name| Some((name.as_str(), self.field(name)?)))
     }
 
-    pub(super) fn text(self) -> &'a str {
-        self.text_of("description")
-    }
-
-    pub(super) fn example(self) -> &'a str {
-        self.text_of("x-example")
-    }
-
-    pub(super) fn left_out(self) -> Option<&'a str> {
-        self.word("x-left-out").and_then(Value::as_str)
-    }
-
-    pub(super) fn default(self) -> Option<&'a Value> {
-        self.word("default")
-    }
-
-    pub(super) fn holds(self) -> Option<&'a str> {
-        self.word("x-holds").and_then(Value::as_str)
-    }
-
-    /// True if a rule says more about wrong values.
-    pub(super) fn has_rule(self) -> bool {
-        self.word("x-rule").is_some()
-    }
-
-    pub(super) fn has_pattern(self) -> bool {
-        self.word("pattern").is_some()
-    }
-
-    pub(super) fn meaning(self, word: &str) -> Option<&'a str> {
-        self.word("x-enumDescriptions")?.get(word)?.as_str()
-    }
-
-    pub(super) fn field(self, name: &str) -> Option<Self> {
-        self.word("properties")?.get(name).map(Self)
-    }
-
-    pub(super) fn fields(self) -> impl Iterator<Item = (&'a str, Self)> {
-        let names = self.word("x-order").and_then(Value::as_array);
-        let names = names.into_iter().flatten().filter_map(Value::as_str);
-        names.filter_map(move |name| Some((name, self.field(name)?)))
-    }
-
-    pub(super) fn kind(self) -> Kind<'a> {
-        if let Some(Value::Array(words)) = self.word("enum") {
-            return Kind::Choice(words.iter().filter_map(Value::as_str).collect());
+    pub(super) fn kind(&self) -> Kind<'_> {
+        if let Some(words) = &self.r#enum {
+            return Kind::Choice(words);
         }
-        let inner = |name| Self(self.word(name).unwrap_or(&Value::Null));
-        match self.text_of("type") {
-            "string" => Kind::Text(self.number_of("minLength")..=self.number_of("maxLength")),
-            "boolean" => Kind::Bool,
-            "integer" => Kind::Integer(self.word("maximum").and_then(Value::as_u64).unwrap_or(0)),
-            "array" => Kind::List(self.number_of("maxItems"), inner("items")),
-            "object" if self.word("x-order").is_some() => Kind::Object,
-            "object" => Kind::Map(
-                self.number_of("maxProperties"),
-                inner("additionalProperties"),
-            ),
+        match (
+            self.r#type.as_str(),
+            &*self.items,
+            &*self.additional_properties,
+        ) {
+            ("string", ..) => Kind::Text(self.min_length..=self.max_length),
+            ("boolean", ..) => Kind::Bool,
+            ("integer", ..) => Kind::Integer(self.maximum),
+            ("array", Some(item), _) => Kind::List(self.max_items, item),
+            ("object", _, Some(item)) => Kind::Map(self.max_properties, item),
+            ("object", ..) => Kind::Object,
             _ => Kind::Any,
         }
     }

@@ -1,23 +1,17 @@
 //! Writes a campaign as YAML that reads as the same campaign, and as JSON with the file's names.
 
 use chrono::{DateTime, SecondsFormat};
-use common::domain::campaign::Campaign;
-use common::domain::timestamp::Timestamp;
-use serde_json::{Map, Value, json};
 
 use super::rules::tin_digits;
 use super::schema::{Kind, Schema};
 use super::tree::{self, Content, Node};
-use crate::failure::Failure;
+use crate::prelude::*;
 
 /// `null` for missing fields.
-pub(crate) fn to_json(campaign: &Campaign) -> Result<Map<String, Value>, Failure> {
+pub(crate) fn to_json(campaign: &Campaign) -> Result<Map<String, Value>> {
     let json = serde_json::to_value(campaign);
     let Ok(Value::Object(mut fields)) = json else {
-        return Err(Failure::new(
-            "not_shown",
-            "the campaign cannot be shown; report this",
-        ));
+        bail!("not_shown", "the campaign cannot be shown; report this");
     };
     let time = |at: Option<Timestamp>| at.map(|at| at.to_string());
     let window = json!({ "start": time(campaign.window.start), "end": time(campaign.window.end) });
@@ -56,7 +50,7 @@ pub(super) fn from_json(mut file: Value) -> Result<Campaign, serde_json::Error> 
 }
 
 /// Omits `paused`, so that applying the file keeps the pause switch.
-pub(crate) fn to_yaml(campaign: &Campaign) -> Result<String, Failure> {
+pub(crate) fn to_yaml(campaign: &Campaign) -> Result<String> {
     let mut fields = to_json(campaign)?;
     fields.remove("paused");
     let time = |at: Option<Timestamp>| at.map(|at| local_time(at, campaign));
@@ -79,7 +73,7 @@ fn local_time(at: Timestamp, campaign: &Campaign) -> String {
     }
 }
 
-fn push_fields(yaml: &mut String, indent: usize, block: Schema<'_>, fields: &Map<String, Value>) {
+fn push_fields(yaml: &mut String, indent: usize, block: &Schema, fields: &Map<String, Value>) {
     for (name, schema) in block.fields() {
         let Some(value) = fields.get(name).filter(|value| !is_nothing(value)) else {
             continue;
@@ -110,7 +104,7 @@ pub(super) fn is_nothing(value: &Value) -> bool {
     }
 }
 
-fn flow(value: &Value, schema: Schema<'_>) -> String {
+fn flow(value: &Value, schema: &Schema) -> String {
     let pairs = |pairs: Vec<String>| format!("{{ {} }}", pairs.join(", "));
     match (value, schema.kind()) {
         (Value::String(text), _) => scalar(text),

@@ -1,17 +1,10 @@
 //! Differences between two versions of a campaign, by field names.
 
-use std::collections::HashMap;
-
-use common::domain::campaign::Campaign;
-use serde::Serialize;
-use serde_json::Value;
-
 use super::meaning::{Facts, meaning};
 use crate::campaign_file::leaves::{self, Leaf, WholeBlock, leaves, whole_blocks};
-use crate::failure::Failure;
-use crate::format::{printable, zoned_time};
+use crate::prelude::*;
 
-pub(crate) fn summary(campaign: &Campaign) -> Result<Vec<(String, String)>, Failure> {
+pub(crate) fn summary(campaign: &Campaign) -> Result<Vec<(String, String)>> {
     leaves::summary(campaign, |path, value| {
         in_words(path, &shown(path, Some(value.clone())), "", campaign)
     })
@@ -38,7 +31,7 @@ pub(crate) fn differences(
     before: Option<&Campaign>,
     after: &Campaign,
     facts: &Facts,
-) -> Result<Vec<FieldChange>, Failure> {
+) -> Result<Vec<FieldChange>> {
     let old = before.map(leaves).transpose()?.unwrap_or_default();
     let new = leaves(after)?;
     let by_path = |leaves: &[Leaf]| -> HashMap<String, Value> {

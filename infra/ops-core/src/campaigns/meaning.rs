@@ -1,10 +1,9 @@
 //! Meanings of changes for a campaign that people take part in.
 
-use common::domain::campaign::{Campaign, CampaignStatus, CodePolicy, PersonalData};
+use common::domain::campaign::{CampaignStatus, CodePolicy};
 use common::domain::numbers::ENTRIES_RANGES;
-use common::domain::timestamp::Timestamp;
 
-use crate::format::grouped;
+use crate::prelude::*;
 
 /// Known without reading whole tables.
 #[derive(Clone, Copy, Debug)]

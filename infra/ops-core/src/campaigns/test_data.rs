@@ -1,12 +1,9 @@
 //! Deletes a campaign's test data.
 
 use common::aws::photos::Photos;
-use common::domain::scope::{CampaignSlug, Environment, Scope};
-use common::domain::timestamp::Timestamp;
 
 use crate::draws::openings;
-use crate::failure::Failure;
-use crate::tables::Tables;
+use crate::prelude::*;
 
 /// Deletes kind by kind; `done` gets its name and number. Can stop and run again at any point:
 /// submissions come last, so nothing refers to missing records that it still needs. Draws stay,
@@ -17,7 +14,7 @@ pub async fn clear(
     slug: &CampaignSlug,
     now: Timestamp,
     mut done: impl FnMut(&'static str, u64),
-) -> Result<(), Failure> {
+) -> Result<()> {
     // Never the live environment, whatever the caller says.
     let scope = Scope {
         campaign: slug.clone(),

@@ -1,16 +1,13 @@
 //! Earlier versions and archiving of a campaign.
 
-use common::domain::campaign::{Campaign, CampaignStatus};
-use common::domain::scope::CampaignSlug;
-use common::domain::timestamp::Timestamp;
+use common::domain::campaign::CampaignStatus;
 use common::store::campaign_versions::{CampaignChange, CampaignVersion};
 use common::store::campaigns::StoredCampaign;
 
 use super::diff::{FieldChange, differences};
 use super::{Facts, check_written};
-use crate::audit::Action;
-use crate::failure::Failure;
-use crate::tables::{Tables, unknown_campaign};
+use crate::prelude::*;
+use crate::tables::unknown_campaign;
 
 #[derive(Debug)]
 pub(crate) struct PastChange {
@@ -25,7 +22,7 @@ pub(crate) async fn history(
     slug: &CampaignSlug,
     limit: usize,
     now: Timestamp,
-) -> Result<Vec<PastChange>, Failure> {
+) -> Result<Vec<PastChange>> {
     let stored = stored(tables, slug).await?;
     // One more, to compare the oldest shown one with.
     let versions = tables
@@ -49,13 +46,10 @@ pub(crate) async fn version(
     tables: &Tables,
     slug: &CampaignSlug,
     revision: u64,
-) -> Result<Campaign, Failure> {
+) -> Result<Campaign> {
     let version = tables.campaign_versions.get(slug, revision).await?;
     version.map(|version| version.campaign).ok_or_else(|| {
-        let message = format!(
-            "`{slug}` has no version {revision}; `ops campaign history {slug}` shows those that it has"
-        );
-        Failure::new("version_unknown", message)
+        failure!("version_unknown", "`{slug}` has no version {revision}; `ops campaign history {slug}` shows those that it has")
     })
 }
 
@@ -65,17 +59,17 @@ pub(crate) async fn set_archived(
     slug: &CampaignSlug,
     archived: bool,
     change: CampaignChange,
-) -> Result<bool, Failure> {
+) -> Result<bool> {
     let before = stored(tables, slug).await?;
     if before.campaign.archived == archived {
         return Ok(false);
     }
     let status = before.campaign.status(change.at);
     if archived && matches!(status, CampaignStatus::Live | CampaignStatus::NotStarted) {
-        let message = format!(
+        bail!(
+            "campaign_not_over",
             "`{slug}` takes entries, or will: end it with window.end in its file, or pause it, before you archive it"
         );
-        return Err(Failure::new("campaign_not_over", message));
     }
     let campaign = Campaign {
         archived,
@@ -97,10 +91,7 @@ pub(crate) async fn set_archived(
     check_written(slug, written.await?).map(|()| true)
 }
 
-pub(crate) async fn stored(
-    tables: &Tables,
-    slug: &CampaignSlug,
-) -> Result<StoredCampaign, Failure> {
+pub(crate) async fn stored(tables: &Tables, slug: &CampaignSlug) -> Result<StoredCampaign> {
     tables
         .campaigns
         .get_stored(slug)

@@ -1,11 +1,8 @@
 //! `ops campaign`.
 
-use std::path::PathBuf;
+use clap::Subcommand;
 
-use clap::{Args, Subcommand};
-use common::domain::scope::CampaignSlug;
-
-use crate::confirm::ConfirmArgs;
+use crate::prelude::*;
 
 #[derive(Subcommand)]
 pub(crate) enum CampaignCommand {
@@ -18,11 +15,7 @@ pub(crate) enum CampaignCommand {
         file: PathBuf,
     },
     /// Print the JSON Schema of campaign files, for editors
-    Schema {
-        /// Print the page that explains the fields instead
-        #[arg(long)]
-        markdown: bool,
-    },
+    Schema,
     /// List the campaigns
     List {
         /// Archived ones too
@@ -78,19 +71,15 @@ pub(crate) enum CampaignCommand {
     Archive {
         /// The campaign
         slug: CampaignSlug,
-    },
-    /// Unarchive a campaign
-    Unarchive {
-        /// The campaign
-        slug: CampaignSlug,
+        /// Take it out of the archive
+        #[arg(long)]
+        undo: bool,
     },
     /// Delete everything that test keys made: submissions, entrants, uses of codes, receipts and their photos;
     /// reads five whole tables
     ClearTestData {
         /// The campaign
         slug: CampaignSlug,
-        #[command(flatten)]
-        confirm: ConfirmArgs,
     },
 }
 
@@ -108,6 +97,4 @@ pub(crate) struct ApplyArgs {
     /// With --yes: apply a change after which personal data is past its retention, so that its deletion begins within the hour
     #[arg(long)]
     pub(crate) delete_now: bool,
-    #[command(flatten)]
-    pub(crate) confirm: ConfirmArgs,
 }

@@ -1,18 +1,15 @@
 //! The arguments of `ops draw`.
 
 use std::num::{NonZeroU32, NonZeroU64};
-use std::path::PathBuf;
 
-use clap::{ArgGroup, Args, Subcommand, ValueEnum};
-use common::domain::draw::DrawName;
+use clap::{ArgGroup, Subcommand, ValueEnum};
 use common::domain::draw::contact::SkipReason;
-use common::domain::ids::Reference;
-use common::domain::scope::{CampaignSlug, Environment, Scope};
 use draw::{Digest, Prize};
 
-use super::export::{Moment, TimeOfDay};
-use crate::confirm::ConfirmArgs;
+use super::LiveScopeArgs;
+use super::time::{Moment, TimeOfDay};
 use crate::draws::run::RoundSource;
+use crate::prelude::*;
 
 #[derive(Subcommand)]
 pub(crate) enum DrawCommand {
@@ -31,15 +28,17 @@ pub(crate) enum DrawCommand {
         #[arg(long, value_name = "DIR")]
         output: Option<PathBuf>,
     },
-    /// Show a draw: its commitment, round, and winners
+    /// Show a draw: its commitment, round, and winners; without --draw, list the draws
     Show {
         #[command(flatten)]
-        draw: DrawArgs,
-    },
-    /// List the draws of a campaign
-    List {
-        #[command(flatten)]
-        scope: DrawScopeArgs,
+        scope: LiveScopeArgs,
+        /// Name of the draw
+        #[arg(long, value_name = "NAME")]
+        draw: Option<DrawName>,
+        /// Write the sheet that the inspector signs: commitment, header, steps, on one page to print;
+        /// the file must not exist yet
+        #[arg(long, value_name = "FILE.html", requires = "draw")]
+        sheet: Option<PathBuf>,
     },
     /// Show the opening of an entrant's row, for the entrant who asks; it tells all references of the entrant
     Opening {
@@ -63,19 +62,9 @@ pub(crate) enum DrawCommand {
         /// Reason, in your words; it is published with the commitment
         #[arg(long, value_name = "TEXT")]
         why: String,
-        #[command(flatten)]
-        confirm: ConfirmArgs,
     },
     /// Write the certificate, which anybody can check in a browser, and the files to publish beside it
     Certificate {
-        #[command(flatten)]
-        draw: DrawArgs,
-        /// File to write; must not exist yet
-        #[arg(long, value_name = "FILE.html")]
-        output: PathBuf,
-    },
-    /// Write the sheet that the inspector signs: commitment, header, steps, on one page to print
-    Sheet {
         #[command(flatten)]
         draw: DrawArgs,
         /// File to write; must not exist yet
@@ -128,26 +117,21 @@ pub(crate) struct SkipArgs {
     /// Name of the inspector or another witness
     #[arg(long, value_name = "NAME")]
     pub(crate) inspector: String,
-    #[command(flatten)]
-    pub(crate) confirm: ConfirmArgs,
 }
 
 fn skip_reason(text: &str) -> Result<SkipReason, String> {
     // Records have underscores, options have dashes.
-    let option = |reason: SkipReason| reason.as_str().replace('_', "-");
-    let given = || {
-        SkipReason::ALL
-            .into_iter()
-            .filter(|reason| reason.is_given())
-    };
-    given()
-        .find(|reason| option(*reason) == text)
-        .ok_or_else(|| {
-            format!(
-                "it must be one of {}",
-                given().map(option).collect::<Vec<_>>().join(", ")
-            )
-        })
+    let given = SkipReason::ALL
+        .into_iter()
+        .filter(|reason| reason.is_given());
+    let names: Vec<_> = given
+        .map(|reason| reason.as_str().replace('_', "-"))
+        .collect();
+    if names.iter().any(|name| name == text) {
+        text.replace('-', "_").parse()
+    } else {
+        Err(format!("it must be one of {}", names.join(", ")))
+    }
 }
 
 #[derive(Args)]
@@ -170,28 +154,9 @@ pub(crate) struct VerifyArgs {
 }
 
 #[derive(Args)]
-pub(crate) struct DrawScopeArgs {
-    /// Slug of the campaign
-    #[arg(long, value_name = "SLUG")]
-    campaign: CampaignSlug,
-    /// Environment: live, or test for rehearsals
-    #[arg(long, default_value = "live", value_name = "ENVIRONMENT")]
-    environment: Environment,
-}
-
-impl From<DrawScopeArgs> for Scope {
-    fn from(args: DrawScopeArgs) -> Self {
-        Self {
-            campaign: args.campaign,
-            environment: args.environment,
-        }
-    }
-}
-
-#[derive(Args)]
 pub(crate) struct DrawArgs {
     #[command(flatten)]
-    pub(crate) scope: DrawScopeArgs,
+    pub(crate) scope: LiveScopeArgs,
     /// Name of the draw
     #[arg(long = "draw", value_name = "NAME")]
     pub(crate) name: DrawName,
@@ -226,8 +191,6 @@ pub(crate) struct FreezeArgs {
     /// Folder to write the draw's files to; must not exist yet
     #[arg(long, value_name = "DIR")]
     pub(crate) output: PathBuf,
-    #[command(flatten)]
-    pub(crate) confirm: ConfirmArgs,
 }
 
 fn prize(text: &str) -> Result<Prize, String> {

@@ -1,12 +1,9 @@
 //! The command line of `ops phone`.
 
-use std::path::PathBuf;
-
-use clap::{Args, Subcommand};
-use common::domain::scope::CampaignSlug;
+use clap::Subcommand;
 
 use super::ScopeArgs;
-use crate::confirm::ConfirmArgs;
+use crate::prelude::*;
 
 #[derive(Subcommand)]
 pub(crate) enum PhoneCommand {
@@ -18,16 +15,6 @@ pub(crate) enum PhoneCommand {
     List {
         #[command(flatten)]
         scope: ScopeArgs,
-    },
-    /// Show what campaigns know of a phone: its limits, whether it is blocked or has sent too many wrong codes, its submissions
-    Find {
-        /// Tanzanian mobile number; with -, type it when asked, so that it stays out of your shell's history
-        // Not parsed by clap, whose error messages would repeat it. It may contain spaces.
-        #[arg(required = true, num_args = 1.., value_name = "PHONE")]
-        phone: Vec<String>,
-        /// Slug of the only campaign to look in
-        #[arg(long, value_name = "SLUG")]
-        campaign: Option<CampaignSlug>,
     },
 }
 
@@ -49,6 +36,4 @@ pub(crate) struct PhoneChangeArgs {
     /// Reason, in your words; it is recorded
     #[arg(long, value_name = "TEXT")]
     pub(crate) why: String,
-    #[command(flatten)]
-    pub(crate) confirm: ConfirmArgs,
 }

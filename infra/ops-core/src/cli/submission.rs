@@ -1,21 +1,12 @@
 //! The arguments of `ops submission list`, `revoke` and `reopen`.
 
-use clap::Args;
-use common::domain::ids::Reference;
-use common::domain::scope::{CampaignSlug, Environment};
-use common::domain::submission::State;
-
-use super::export::state;
-use crate::confirm::ConfirmArgs;
+use super::LiveScopeArgs;
+use crate::prelude::*;
 
 #[derive(Args)]
 pub(crate) struct ListArgs {
-    /// Slug of the campaign
-    #[arg(long, value_name = "SLUG")]
-    pub(crate) campaign: CampaignSlug,
-    /// Environment: test or live
-    #[arg(long, default_value = "live", value_name = "ENVIRONMENT")]
-    pub(crate) environment: Environment,
+    #[command(flatten)]
+    pub(crate) scope: LiveScopeArgs,
     /// List only unsettled submissions, with who acts next, when, and why
     #[arg(long, conflicts_with_all = ["phone", "code", "reference"])]
     pub(crate) unsettled: bool,
@@ -31,13 +22,11 @@ pub(crate) struct ListArgs {
     pub(crate) reference: Option<Reference>,
     /// List only submissions in this state: pending, accepted, rejected, unknown; by itself, accepted or rejected takes
     /// as long as a list of all
-    #[arg(long, value_name = "STATE", value_parser = state)]
+    #[arg(long, value_name = "STATE")]
     pub(crate) state: Option<State>,
     /// Maximum number of submissions
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) limit: u16,
-    #[command(flatten)]
-    pub(crate) confirm: ConfirmArgs,
 }
 
 #[derive(Args)]

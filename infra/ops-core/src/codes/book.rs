@@ -1,12 +1,11 @@
 //! Changes a scope's code book: read, change, write back if unchanged since.
 
-use common::domain::codebook::{Batch, BatchStatus, CodeBook, Origin};
-use common::domain::scope::Scope;
+use common::domain::codebook::Origin;
 use common::store::code_books::{CodeBooks, SaveError};
 use common::store::transaction::backoff;
 
-use crate::failure::Failure;
-use crate::format::{grouped, one_guess_in, one_line};
+use crate::format::{one_guess_in, one_line};
+use crate::prelude::*;
 
 /// Attempts, since others may keep changing the book.
 const MAX_ATTEMPTS: u32 = 10;
@@ -16,7 +15,7 @@ const MAX_BATCHES: usize = 500;
 
 const NAME_CHARS: std::ops::RangeInclusive<usize> = 1..=64;
 
-pub async fn read(books: &CodeBooks, scope: &Scope) -> Result<CodeBook, Failure> {
+pub async fn read(books: &CodeBooks, scope: &Scope) -> Result<CodeBook> {
     Ok(books.get(scope).await?.ok_or_else(|| no_book(scope))?.book)
 }
 
@@ -35,28 +34,44 @@ pub fn odds_line(book: &CodeBook) -> String {
 pub(super) async fn change<T>(
     books: &CodeBooks,
     scope: &Scope,
-    change: impl Fn(&mut CodeBook) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    for tries in 1..=MAX_ATTEMPTS {
+    change: impl Fn(&mut CodeBook) -> Result<T>,
+) -> Result<T> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
         let mut stored = books.get(scope).await?.ok_or_else(|| no_book(scope))?;
         let changed = change(&mut stored.book)?;
-        match books.save(scope, &stored).await {
-            Ok(()) => return Ok(changed),
-            Err(SaveError::Changed) => backoff(tries).await,
-            Err(SaveError::Store(error)) => return Err(error.into()),
+        if saved(books.save(scope, &stored).await, tries)
+            .await?
+            .is_some()
+        {
+            return Ok(changed);
         }
     }
-    let message =
-        "others keep minting or importing codes of this campaign; run this again in a moment";
-    Err(Failure::new("code_book_busy", message))
+}
+
+/// `None` if others changed the book, so that it has to be tried again.
+pub(crate) async fn saved<T>(saved: Result<T, SaveError>, tries: u32) -> Result<Option<T>> {
+    match saved {
+        Ok(saved) => Ok(Some(saved)),
+        Err(SaveError::Changed) if tries < MAX_ATTEMPTS => {
+            backoff(tries).await;
+            Ok(None)
+        }
+        Err(SaveError::Changed) => bail!(
+            "code_book_busy",
+            "others keep minting or importing codes; run this again in a moment"
+        ),
+        Err(SaveError::Store(error)) => Err(error.into()),
+    }
 }
 
 fn no_book(scope: &Scope) -> Failure {
-    let message = format!(
+    failure!(
+        "campaign_unknown",
         "`{}` has no code book; run `ops campaign apply` with its file first",
         scope.campaign
-    );
-    Failure::new("campaign_unknown", message)
+    )
 }
 
 /// `None` takes the next free `batch-N`.
@@ -66,19 +81,19 @@ pub(super) fn add_batch(
     origin: Origin,
     prize: Option<&str>,
     status: BatchStatus,
-) -> Result<Batch, Failure> {
+) -> Result<Batch> {
     if book.batches.len() >= MAX_BATCHES {
-        let message = format!(
+        bail!(
+            "too_many_batches",
             "this campaign has {MAX_BATCHES} batches already; mint or import more codes at a time"
         );
-        return Err(Failure::new("too_many_batches", message));
     }
     let name = match name {
         Some(name) if book.batch(name).is_some() => {
-            let message = format!(
+            bail!(
+                "batch_exists",
                 "there is a batch `{name}` already; choose another name, or leave --batch out to be given one"
             );
-            return Err(Failure::new("batch_exists", message));
         }
         Some(name) => batch_name(name)?,
         None => free_name(book),
@@ -99,36 +114,38 @@ fn free_name(book: &CodeBook) -> String {
     free.next().unwrap_or_default()
 }
 
-fn batch_name(name: &str) -> Result<String, Failure> {
+fn batch_name(name: &str) -> Result<String> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if NAME_CHARS.contains(&name.len()) && name.chars().all(allowed) {
         Ok(name.to_owned())
     } else {
-        let message = "a batch's name is 1 to 64 letters, digits, dots, dashes and underscores; choose such a --batch";
-        Err(Failure::new("batch_name_invalid", message))
+        bail!(
+            "batch_name_invalid",
+            "a batch's name is 1 to 64 letters, digits, dots, dashes and underscores; choose such a --batch"
+        )
     }
 }
 
-fn prize_words(prize: &str) -> Result<String, Failure> {
+fn prize_words(prize: &str) -> Result<String> {
     let message = "a prize is 1 to 120 characters on one line; shorten --prize";
     let prize = one_line(prize, 120).map(str::to_owned);
     prize.ok_or_else(|| Failure::new("prize_invalid", message))
 }
 
-pub(super) fn batch_mut<'a>(book: &'a mut CodeBook, name: &str) -> Result<&'a mut Batch, Failure> {
+pub(super) fn batch_mut<'a>(book: &'a mut CodeBook, name: &str) -> Result<&'a mut Batch> {
     book.batches
         .iter_mut()
         .find(|batch| batch.name == name)
         .ok_or_else(unknown_batch)
 }
 
-pub fn existing_batch<'a>(book: &'a CodeBook, name: &str) -> Result<&'a Batch, Failure> {
+pub fn existing_batch<'a>(book: &'a CodeBook, name: &str) -> Result<&'a Batch> {
     book.batch(name).ok_or_else(unknown_batch)
 }
 
 fn unknown_batch() -> Failure {
-    Failure::new(
+    failure!(
         "batch_unknown",
-        "there is no batch of this name; `ops code batches` shows those there are",
+        "there is no batch of this name; `ops code batches` shows those there are"
     )
 }

@@ -1,29 +1,20 @@
-//! Checks and describes a file of codes before its import.
+//! Checks and describes a file of codes before they are imported. Writes nothing. A million codes take some 20 MB.
 
 use std::collections::hash_map::RandomState;
-use std::collections::{BTreeMap, HashSet};
 use std::hash::BuildHasher;
 
 use common::domain::code_list::CodeList;
-use common::domain::code_record::CodeKey;
-use common::domain::codebook::{ACCEPTABLE_ODDS, CodeBook};
-use common::domain::scope::Scope;
-use common::error::StoreError;
+use common::domain::codebook::ACCEPTABLE_ODDS;
 use common::store::codes::Codes;
 use futures_util::{StreamExt, stream};
-use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::import::{ImportRequest, batch_to_fill, is_void, refuse_minted_lengths};
 use super::{MAX_CONCURRENCY, PART, book};
 use crate::column::CheckedColumn;
-use crate::failure::Failure;
-use crate::format::{grouped, one_guess_in};
+use crate::format::one_guess_in;
+use crate::prelude::*;
 use crate::problem::Problems;
-use crate::tables::Tables;
-
-/// About 20 MB; a longer file is read several times to find repeated codes.
-const MAX_REMEMBERED: u64 = 1_000_000;
 
 /// Shorter lists may be a word with a counter, and do not show it; they need `--allow-weak`.
 const MIN_CODES: u64 = 100;
@@ -72,16 +63,19 @@ pub struct Sample {
     pub code: String,
 }
 
-/// Writes nothing; `progress` gets the codes looked up and all codes.
+/// Checks a file of codes; writes nothing. Calls `progress` with the number of lines that were checked.
 pub async fn check(
     tables: &Tables,
     scope: &Scope,
     request: &ImportRequest,
-    progress: impl FnMut(u64, u64),
-) -> Result<Checked, Failure> {
+    mut progress: impl FnMut(u64),
+) -> Result<Checked> {
     let book = book::read(&tables.code_books, scope).await?;
-    let mut seen = FileScan::default();
+    let (mut seen, mut remembered, hasher) =
+        (FileScan::default(), HashSet::new(), RandomState::new());
+    let [mut checked, mut repeated, mut known, mut known_void] = [0; 4];
     let check_part = async |part: Vec<(usize, String)>, problem: &mut dyn FnMut(usize, &str)| {
+        let mut distinct = Vec::new();
         for (line, code) in part {
             if !code.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
                 problem(
@@ -90,8 +84,18 @@ pub async fn check(
                 );
             }
             seen.add(line, &code);
+            checked += 1;
+            if remembered.insert(hasher.hash_one(&code)) {
+                distinct.push(code);
+            } else {
+                repeated += 1;
+            }
         }
-        Ok(())
+        let [more, more_void] = count_known(tables.codes(), scope, &book, distinct).await?;
+        known += more;
+        known_void += more_void;
+        progress(checked);
+        Ok::<_, Failure>(())
     };
     let CheckedColumn { count, has_heading } = request.codes().check_all(PART, check_part).await?;
     if !has_heading {
@@ -103,17 +107,15 @@ pub async fn check(
     batch_to_fill(&mut book.clone(), request, &digest)?;
     let mut checked = Checked {
         count,
-        repeated: 0,
-        known: 0,
-        known_void: 0,
+        repeated,
+        known,
+        known_void,
         list: seen.list,
         is_begun: book.begun_import(&digest).is_some(),
         digest,
         lengths,
         imported_codes: 0,
     };
-    let codes = tables.codes();
-    find_duplicates(codes, scope, &book, request, &mut checked, progress).await?;
     checked.imported_codes = book.imported_codes().saturating_add(checked.new_codes());
     if checked.new_codes() > 0 && !request.allow_weak {
         refuse_weak(&checked)?;
@@ -121,7 +123,7 @@ pub async fn check(
     Ok(checked)
 }
 
-fn refuse_weak(checked: &Checked) -> Result<(), Failure> {
+fn refuse_weak(checked: &Checked) -> Result<()> {
     let distinct = checked.count.saturating_sub(checked.repeated);
     let message = if distinct < MIN_CODES {
         format!(
@@ -179,7 +181,7 @@ impl FileScan {
     }
 
     /// A heading is probable if only the first line has no digits.
-    fn refuse_heading(&self, request: &ImportRequest, count: u64) -> Result<(), Failure> {
+    fn refuse_heading(&self, request: &ImportRequest, count: u64) -> Result<()> {
         let all_others = count > 1 && self.with_digits + 1 == count;
         let Some(line) = self.first_without_digits.filter(|_| all_others) else {
             return Ok(());
@@ -209,73 +211,33 @@ fn masked(code: &str) -> String {
     code.chars().enumerate().map(mask).collect()
 }
 
-async fn find_duplicates(
-    codes: &Codes,
-    scope: &Scope,
-    book: &CodeBook,
-    request: &ImportRequest,
-    checked: &mut Checked,
-    mut progress: impl FnMut(u64, u64),
-) -> Result<(), Failure> {
-    let (hasher, mut looked_up) = (RandomState::new(), 0);
-    let rounds = checked.count.div_ceil(MAX_REMEMBERED).max(1);
-    for round in 0..rounds {
-        let mut remembered = HashSet::new();
-        let column = request.codes();
-        let mut lines = column.open()?;
-        loop {
-            let part = lines.next_values(PART)?;
-            if part.is_empty() {
-                break;
-            }
-            let mut distinct = Vec::new();
-            for code in part {
-                let hash = hasher.hash_one(&code);
-                if hash % rounds != round {
-                    continue;
-                }
-                if remembered.insert(hash) {
-                    distinct.push(code);
-                } else {
-                    checked.repeated += 1;
-                }
-            }
-            looked_up += u64::try_from(distinct.len()).unwrap_or(u64::MAX);
-            count_known(codes, scope, book, distinct, checked).await?;
-            progress(looked_up, checked.count);
-        }
-    }
-    Ok(())
-}
-
+/// The number of codes that were imported before, and of those that are void.
 async fn count_known(
     codes: &Codes,
     scope: &Scope,
     book: &CodeBook,
     distinct: Vec<String>,
-    checked: &mut Checked,
-) -> Result<(), Failure> {
+) -> Result<[u64; 2]> {
+    let mut counts = [0; 2];
     if book.likely_imported_batch().is_none() {
-        return Ok(());
+        return Ok(counts);
     }
     let lookups = distinct.into_iter().map(|code| async move {
         let key = CodeKey::Imported {
             digest: book.digest(&code),
             batch: String::new(),
         };
-        let record = codes
-            .get(scope, &key)
-            .await?
-            .filter(|record| record.batch.is_some());
-        Ok::<_, StoreError>(record.map(|record| is_void(book, &record)))
+        codes.get(scope, &key).await
     });
     let mut lookups = stream::iter(lookups).buffer_unordered(MAX_CONCURRENCY);
+    let [known, void] = &mut counts;
     while let Some(found) = lookups.next().await {
-        let Some(is_void) = found? else { continue };
-        checked.known += 1;
-        checked.known_void += u64::from(is_void);
+        if let Some(record) = found?.filter(|record| record.batch.is_some()) {
+            *known += 1;
+            *void += u64::from(is_void(book, &record));
+        }
     }
-    Ok(())
+    Ok(counts)
 }
 
 #[cfg(test)]

@@ -1,13 +1,10 @@
 //! Finds the record of a code and its state.
 
-use common::domain::code_record::{CodeHold, CodeKey, CodeRecord};
-use common::domain::codebook::{Batch, BatchStatus, BookMatch};
-use common::domain::scope::Scope;
-use common::domain::submission::Submission;
+use common::domain::code_record::{CodeHold, CodeRecord};
+use common::domain::codebook::BookMatch;
 
 use super::book;
-use crate::failure::Failure;
-use crate::tables::Tables;
+use crate::prelude::*;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -43,11 +40,7 @@ pub struct CodeOfScope {
 }
 
 /// `normal` is normalized; `None` if it is not the scope's.
-pub async fn lookup(
-    tables: &Tables,
-    scope: &Scope,
-    normal: &str,
-) -> Result<Option<CodeOfScope>, Failure> {
+pub async fn lookup(tables: &Tables, scope: &Scope, normal: &str) -> Result<Option<CodeOfScope>> {
     let book = book::read(&tables.code_books, scope).await?;
     let found = match book.verify(normal) {
         BookMatch::Minted { serial, .. } | BookMatch::Withdrawn { serial } => {

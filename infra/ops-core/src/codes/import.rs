@@ -1,22 +1,15 @@
 //! Imports codes printed elsewhere. Checks the whole file before writing; an interrupted import is
 //! finished by running it again.
 
-use std::path::PathBuf;
-
-use clap::Args;
-use common::domain::code_record::{CodeKey, CodeRecord};
-use common::domain::codebook::{BatchStatus, CodeBook, LengthSource, Origin};
-use common::domain::scope::Scope;
-use common::error::StoreError;
+use common::domain::code_record::CodeRecord;
+use common::domain::codebook::{LengthSource, Origin};
 use common::store::codes::Codes;
 use futures_util::{StreamExt, stream};
 
 use super::check::{Checked, CodesOfLength};
 use super::{MAX_CONCURRENCY, PART, book, lines};
 use crate::column::Column;
-use crate::failure::Failure;
-use crate::format::grouped;
-use crate::tables::Tables;
+use crate::prelude::*;
 
 // The doc comments are the help of `ops code import`.
 #[derive(Args, Clone, Debug, Default)]
@@ -61,7 +54,7 @@ pub async fn import(
     request: &ImportRequest,
     checked: &Checked,
     mut progress: impl FnMut(u64),
-) -> Result<Imported, Failure> {
+) -> Result<Imported> {
     let file = checked.digest.as_str();
     let (batch, book) = book::change(&tables.code_books, scope, |book| {
         refuse_minted_lengths(book, &checked.lengths)?;
@@ -94,8 +87,8 @@ pub async fn import(
         let (mut new, mut failed) = (0, None);
         while let Some(one) = stored.next().await {
             match one {
-                Ok(Stored::New) => new += 1,
-                Ok(Stored::Known { is_void }) => {
+                Ok(None) => new += 1,
+                Ok(Some(is_void)) => {
                     done.duplicates += 1;
                     done.void += u64::from(is_void);
                 }
@@ -122,21 +115,18 @@ pub async fn import(
 }
 
 /// Such a code could be two codes at once.
-pub(super) fn refuse_minted_lengths(
-    book: &CodeBook,
-    lengths: &[CodesOfLength],
-) -> Result<(), Failure> {
+pub(super) fn refuse_minted_lengths(book: &CodeBook, lengths: &[CodesOfLength]) -> Result<()> {
     let is_minted =
         |of_length: &&CodesOfLength| book.source_of(of_length.length) == Some(LengthSource::Minted);
     let Some(CodesOfLength { length, count, .. }) = lengths.iter().find(is_minted) else {
         return Ok(());
     };
-    let message = format!(
+    bail!(
+        "length_minted",
         "{} of these codes have {length} characters, the length of the codes minted in this environment, and a length is \
          either minted or imported; import them into another campaign",
         grouped(*count)
-    );
-    Err(Failure::new("length_minted", message))
+    )
 }
 
 /// The named imported batch, that of an interrupted import of the same file, or a new one.
@@ -144,7 +134,7 @@ pub(super) fn batch_to_fill(
     book: &mut CodeBook,
     request: &ImportRequest,
     file: &str,
-) -> Result<String, Failure> {
+) -> Result<String> {
     let prize = request.prize.as_deref();
     let begun = book.begun_import(file).map(|batch| batch.name.clone());
     let refusal = |code, message: &str| Err(Failure::new(code, message));
@@ -181,29 +171,23 @@ pub(super) fn batch_to_fill(
     }
 }
 
-enum Stored {
-    New,
-    Known { is_void: bool },
-}
-
+/// If it was there before: true if it is void.
 async fn import_one(
     codes: &Codes,
     scope: &Scope,
     book: &CodeBook,
     batch: &str,
     code: String,
-) -> Result<Stored, StoreError> {
+) -> Result<Option<bool>, StoreError> {
     let key = CodeKey::Imported {
         digest: book.digest(&code),
         batch: batch.to_owned(),
     };
     if codes.import(scope, &key, batch).await? {
-        return Ok(Stored::New);
+        return Ok(None);
     }
     let record = codes.get(scope, &key).await?.unwrap_or_default();
-    Ok(Stored::Known {
-        is_void: is_void(book, &record),
-    })
+    Ok(Some(is_void(book, &record)))
 }
 
 pub(super) fn is_void(book: &CodeBook, record: &CodeRecord) -> bool {
@@ -217,7 +201,7 @@ async fn count_more(
     batch: &str,
     file: &str,
     more: u64,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let status = book::change(&tables.code_books, scope, |book| {
         let batch = book::batch_mut(book, batch)?;
         batch.origin.count_import(file, more);
@@ -227,9 +211,9 @@ async fn count_more(
     if status == BatchStatus::Active {
         return Ok(());
     }
-    let message = format!(
+    bail!(
+        "batch_void",
         "batch {batch} was voided while this imported into it: what is stored of the file counts nowhere and will \
          stay void; the rest was not imported"
-    );
-    Err(Failure::new("batch_void", message))
+    )
 }

@@ -6,18 +6,13 @@ use std::iter;
 use std::num::NonZero;
 use std::thread;
 
-use clap::Args;
 use common::domain::cipher::{CODE_SYMBOLS, CodeCipher, printed};
-use common::domain::codebook::{
-    ACCEPTABLE_ODDS, Batch, BatchStatus, CodeBook, DEFAULT_CODE_SYMBOLS, LengthSource, Origin,
-};
-use common::domain::scope::Scope;
+use common::domain::codebook::{ACCEPTABLE_ODDS, DEFAULT_CODE_SYMBOLS, LengthSource, Origin};
 use common::store::code_books::CodeBooks;
-use serde::Serialize;
 
 use super::book;
-use crate::failure::Failure;
 use crate::format::one_guess_in;
+use crate::prelude::*;
 
 pub const MAX_CODES: u64 = 1_000_000_000;
 
@@ -63,7 +58,7 @@ pub async fn mint(
     scope: &Scope,
     request: &MintRequest,
     out: &mut impl Write,
-) -> Result<Batch, Failure> {
+) -> Result<Batch> {
     let reservation = reserve(books, scope, request).await?;
     if let Err(error) = reservation.write(out, &mut |_| Ok(())) {
         withdraw(books, &reservation).await?;
@@ -76,7 +71,7 @@ pub async fn reserve(
     books: &CodeBooks,
     scope: &Scope,
     request: &MintRequest,
-) -> Result<Reservation, Failure> {
+) -> Result<Reservation> {
     let MintRequest {
         count,
         prize,
@@ -95,8 +90,10 @@ pub async fn reserve(
             .and_then(|(last, cipher)| cipher.encipher(last))
             .is_none()
         {
-            let message = "there are not that many codes of this length; mint fewer";
-            return Err(Failure::new("codes_exhausted", message));
+            bail!(
+                "codes_exhausted",
+                "there are not that many codes of this length; mint fewer"
+            );
         }
         book.minted = first.saturating_add(*count);
         let origin = Origin::Minted {
@@ -125,7 +122,7 @@ pub async fn reserve(
 }
 
 /// A length belongs to either minted or imported codes, whichever came first.
-fn length_to_mint(book: &CodeBook, wanted: Option<u8>) -> Result<u8, Failure> {
+fn length_to_mint(book: &CodeBook, wanted: Option<u8>) -> Result<u8> {
     let Some(wanted) = wanted else {
         let message = format!(
             "codes of every length from {DEFAULT_CODE_SYMBOLS} to {} are imported here, and a length is either imported or \
@@ -137,46 +134,46 @@ fn length_to_mint(book: &CodeBook, wanted: Option<u8>) -> Result<u8, Failure> {
             .ok_or_else(|| Failure::new("length_imported", message));
     };
     if let Some(minted) = book.minted_length.filter(|minted| *minted != wanted) {
-        let message = format!(
+        bail!(
+            "length_fixed",
             "codes of {minted} characters are minted already, and all have one length; leave --length out"
         );
-        return Err(Failure::new("length_fixed", message));
     }
     if book.source_of(wanted.into()) == Some(LengthSource::Imported) {
-        let message = format!(
+        bail!(
+            "length_imported",
             "codes of {wanted} characters are imported here, and a length is either imported or minted; say another \
              --length, or leave it out"
         );
-        return Err(Failure::new("length_imported", message));
     }
     Ok(wanted)
 }
 
 fn too_weak(book: &CodeBook) -> Failure {
-    let message = format!(
+    failure!(
+        "codes_too_weak",
         "with these codes, {} would be right, and {} is accepted; mint fewer, start the campaign with a longer --length, \
          or say --allow-weak",
         one_guess_in(book.odds_of_a_guess()),
         one_guess_in(ACCEPTABLE_ODDS)
-    );
-    Failure::new("codes_too_weak", message)
+    )
 }
 
 fn not_written(error: &io::Error) -> Failure {
-    let message =
-        format!("writing the codes failed: {error}; the batch is void, so mint again elsewhere");
-    Failure::new("file_failed", message)
+    failure!(
+        "file_failed",
+        "writing the codes failed: {error}; the batch is void, so mint again elsewhere"
+    )
 }
 
-pub async fn activate(books: &CodeBooks, reservation: Reservation) -> Result<Batch, Failure> {
+pub async fn activate(books: &CodeBooks, reservation: Reservation) -> Result<Batch> {
     let name = &reservation.batch.name;
     book::change(books, &reservation.scope, |book| {
         let batch = book::batch_mut(book, name)?;
         match batch.status {
             BatchStatus::Reserved | BatchStatus::Active => batch.status = BatchStatus::Active,
             BatchStatus::Void => {
-                let message = "the batch was voided while it was written";
-                return Err(Failure::new("batch_void", message));
+                bail!("batch_void", "the batch was voided while it was written");
             }
         }
         Ok(batch.clone())
@@ -184,7 +181,7 @@ pub async fn activate(books: &CodeBooks, reservation: Reservation) -> Result<Bat
     .await
 }
 
-pub async fn withdraw(books: &CodeBooks, reservation: &Reservation) -> Result<(), Failure> {
+pub async fn withdraw(books: &CodeBooks, reservation: &Reservation) -> Result<()> {
     book::change(books, &reservation.scope, |book| {
         book::batch_mut(book, &reservation.batch.name)?.status = BatchStatus::Void;
         Ok(())

@@ -9,32 +9,30 @@ pub mod mint;
 pub mod void;
 
 use common::domain::campaign::CodePolicy;
-use common::domain::scope::Scope;
 
-use crate::failure::Failure;
-use crate::tables::Tables;
+use crate::prelude::*;
 
 const MAX_CONCURRENCY: usize = 32;
 
 const PART: usize = 10_000;
 
-pub async fn code_scope(tables: &Tables, scope: Scope) -> Result<Scope, Failure> {
+pub async fn code_scope(tables: &Tables, scope: Scope) -> Result<Scope> {
     let slug = &scope.campaign;
     match tables.campaign(slug).await?.code {
         CodePolicy::Service => Ok(scope),
         CodePolicy::None => {
-            let message = format!(
+            bail!(
+                "campaign_without_codes",
                 "`{slug}` takes no codes; set code.checked_by to `service` in its file and apply it first"
-            );
-            Err(Failure::new("campaign_without_codes", message))
+            )
         }
         CodePolicy::Partner => {
-            let message = format!(
+            bail!(
+                "codes_checked_by_partner",
                 "the partner of `{slug}` checks its codes, so a code of the service would be refused: get the codes \
                  from the partner, or let the service check them: set code.checked_by to `service` in its file, \
                  remove the partner block, and apply it first"
-            );
-            Err(Failure::new("codes_checked_by_partner", message))
+            )
         }
     }
 }

@@ -1,13 +1,7 @@
 //! Voids a batch of codes. Submissions made with them stay valid.
 
-use common::domain::codebook::{Batch, BatchStatus};
-use common::domain::scope::Scope;
-use common::domain::timestamp::Timestamp;
-
 use super::book;
-use crate::audit::Action;
-use crate::failure::Failure;
-use crate::tables::Tables;
+use crate::prelude::*;
 
 /// Does nothing if it is void already.
 pub async fn void_batch(
@@ -15,7 +9,7 @@ pub async fn void_batch(
     scope: &Scope,
     name: &str,
     now: Timestamp,
-) -> Result<Batch, Failure> {
+) -> Result<Batch> {
     tables
         .audit
         .append(Action::new("code.void").in_scope(scope).on(name), now)

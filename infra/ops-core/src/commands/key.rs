@@ -1,29 +1,19 @@
-use std::time::Duration;
-
-use chrono_tz::Tz;
 use common::cache;
-use common::config::{Env, Stage};
-use common::domain::scope::Scope;
-use common::domain::timestamp::Timestamp;
+use common::config::Stage;
 use common::store::api_keys::ApiKeyRecord;
-use serde_json::json;
 
 use crate::cli::KeyCommand;
-use crate::confirm::{Answer, ConfirmArgs};
-use crate::connection;
-use crate::failure::Failure;
-use crate::format::{one_line, or_dash, printable, seconds, zoned_time};
+use crate::format::{one_line, seconds};
 use crate::keys::{self, IssuedKey, RolledKey};
-use crate::tables::Tables;
-use crate::terminal::{Report, Terminal};
-use crate::view::{self, extended, of_record};
+use crate::prelude::*;
+use crate::view;
 
 pub(crate) async fn run(
     command: KeyCommand,
     env: &Env,
     now: Timestamp,
     terminal: &mut Terminal<'_>,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     let tables = &connection::tables(env).await?;
     match command {
         KeyCommand::Issue {
@@ -62,19 +52,16 @@ pub(crate) async fn run(
             let rolled = keys::roll(tables, &key_id, hours(old_valid_for), now).await?;
             Ok(report_rolled(&rolled))
         }
-        KeyCommand::Revoke { key_id, confirm } => {
-            revoke(tables, &key_id, confirm, now, terminal).await
-        }
+        KeyCommand::Revoke { key_id } => revoke(tables, &key_id, now, terminal).await,
     }
 }
 
 async fn revoke(
     tables: &Tables,
     key_id: &str,
-    confirm: ConfirmArgs,
     now: Timestamp,
     terminal: &mut Terminal<'_>,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     let key = keys::find(tables, key_id).await?;
     if key.revoked_at.is_some() {
         return Ok(Report::new(
@@ -95,7 +82,7 @@ async fn revoke(
         "Revoke the {} key {key_id}{label} of {}? Calls with it are refused within 5 seconds.",
         scope.environment, scope.campaign
     );
-    terminal.confirm(&question, Answer::Word(&key_id), confirm)?;
+    terminal.confirm_typed(&question, &key_id)?;
     let revoked = keys::revoke(tables, &key_id, now).await?;
     let text = format!(
         "{} revoked; callers see it within 5 seconds",
@@ -120,7 +107,7 @@ fn hours(number: u16) -> Duration {
     Duration::from_hours(number.into())
 }
 
-fn checked_label(label: &str) -> Result<&str, Failure> {
+fn checked_label(label: &str) -> Result<&str> {
     let message = "a label is 1 to 100 characters on one line; shorten --label";
     one_line(label, 100).ok_or_else(|| Failure::new("label_invalid", message))
 }

@@ -1,15 +1,12 @@
 //! The commands: each calls the library and reports the result.
 
-use common::domain::phone::Phone;
-
-use crate::failure::Failure;
-use crate::terminal::Terminal;
+use crate::prelude::*;
 
 pub(crate) mod audit;
 pub(crate) mod campaign;
 pub(crate) mod code;
 pub(crate) mod draw;
-pub(crate) mod export;
+mod found_phone;
 pub(crate) mod key;
 pub(crate) mod numbers;
 pub(crate) mod person;
@@ -19,15 +16,14 @@ pub(crate) mod smoke;
 pub(crate) mod submission;
 pub(crate) mod whoami;
 
-fn phone_or_typed(argument: &str, terminal: &mut Terminal<'_>) -> Result<Phone, Failure> {
+fn phone_or_typed(argument: &str, terminal: &mut Terminal<'_>) -> Result<Phone> {
     typed_or(argument, "Phone: ", terminal)?.parse().map_err(|_| {
-        let message = "this is not a Tanzanian mobile number; write one, such as 0712345678 or +255712345678";
-        Failure::new("phone_invalid", message)
+        failure!("phone_invalid", "this is not a Tanzanian mobile number; write one, such as 0712345678 or +255712345678")
     })
 }
 
 /// `-` prompts for it, which keeps it out of the shell's history.
-fn typed_or(argument: &str, prompt: &str, terminal: &mut Terminal<'_>) -> Result<String, Failure> {
+fn typed_or(argument: &str, prompt: &str, terminal: &mut Terminal<'_>) -> Result<String> {
     if argument.trim() != "-" {
         return Ok(argument.to_owned());
     }

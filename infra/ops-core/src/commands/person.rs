@@ -1,27 +1,18 @@
 use std::io;
 
-use common::clock::Clock;
-use common::config::Env;
-use common::domain::phone::Phone;
-use serde_json::{Value, json};
-
-use super::phone_or_typed;
+use super::{found_phone, phone_or_typed};
 use crate::atomic_file::AtomicFile;
-use crate::audit::words;
 use crate::cli::PersonCommand;
-use crate::confirm::Answer;
-use crate::connection;
-use crate::failure::Failure;
-use crate::format::table;
 use crate::people::{self, PersonRecords};
-use crate::terminal::{Report, Terminal};
+use crate::phones;
+use crate::prelude::*;
 
 pub(crate) async fn run(
     command: PersonCommand,
     env: &Env,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     let (PersonCommand::Find { person }
     | PersonCommand::Export { person, .. }
     | PersonCommand::Erase { person, .. }) = &command;
@@ -29,7 +20,15 @@ pub(crate) async fn run(
     let tables = connection::tables(env).await?;
     let held = people::find(&tables, &phone, clock.now()).await?;
     match command {
-        PersonCommand::Find { .. } => Ok(found(&phone, &held)),
+        PersonCommand::Find { .. } => {
+            let scopes = phones::find(&tables, &phone, clock.now()).await?;
+            let (scopes, texts) = found_phone::described(&scopes, clock.now());
+            let Report { json, text, .. } = found(&phone, &held);
+            Ok(Report::new(
+                extended(json, [("scopes", scopes)]),
+                format!("{text}{texts}"),
+            ))
+        }
         PersonCommand::Export { output, .. } => {
             let file = AtomicFile::begin(&output)?;
             let exporting = people::export(&tables, env, &phone, &held, clock.now(), file);
@@ -47,8 +46,8 @@ pub(crate) async fn run(
                 text,
             ))
         }
-        PersonCommand::Erase { why, confirm, .. } => {
-            let why = words(&why, "--why")?;
+        PersonCommand::Erase { why, .. } => {
+            let why = validate_reason(&why, "--why")?;
             let (kept, held): (Vec<_>, Vec<_>) =
                 held.into_iter().partition(PersonRecords::is_erased);
             if held.is_empty() {
@@ -62,13 +61,13 @@ pub(crate) async fn run(
                 people::erasure_in_words(&held),
                 warning.unwrap_or_default()
             );
-            terminal.confirm(&question, Answer::Word("erase"), confirm)?;
+            terminal.confirm_typed(&question, "erase")?;
             // A draw's round may have come while the question waited.
             people::erase_all(&tables, env, &held, &why, clock.now()).await?;
             let scopes: Vec<_> = held.iter().map(|held| held.scope.to_string()).collect();
             let text = format!("{} is erased from {}.", phone.masked(), scopes.join(", "));
             // Without a question, nothing has mentioned them.
-            let prizes = people::live_instant_prizes(&held).filter(|_| confirm.yes);
+            let prizes = people::live_instant_prizes(&held).filter(|_| terminal.yes);
             let note = prizes.map(|prizes| {
                 format!("the phone had won instantly: {prizes}; if this was not handed over, the winner cannot be called any more")
             });
@@ -84,14 +83,12 @@ pub(crate) async fn run(
 }
 
 /// Ctrl-C stops an export, which removes its file.
-async fn unless_stopped<T>(
-    exporting: impl Future<Output = Result<T, Failure>>,
-) -> Result<T, Failure> {
+async fn unless_stopped<T>(exporting: impl Future<Output = Result<T>>) -> Result<T> {
     tokio::select! {
         // Notices Ctrl-C while photos are written.
         biased;
         Ok(()) = tokio::signal::ctrl_c() => {
-            Err(Failure::new("interrupted", "the export was stopped, and its file is removed; run this again for all of it"))
+            Err(failure!("interrupted", "the export was stopped, and its file is removed; run this again for all of it"))
         }
         exported = exporting => exported,
     }
@@ -139,7 +136,6 @@ fn summary(phone: &Phone, held: &[PersonRecords]) -> String {
             held.entrant.total.to_string(),
         ]
     };
-    let rows: Vec<_> = held.iter().map(row).collect();
     let header = [
         "CAMPAIGN",
         "ENVIRONMENT",
@@ -151,7 +147,11 @@ fn summary(phone: &Phone, held: &[PersonRecords]) -> String {
         "BLOCKED",
         "COUNTED",
     ];
-    let text = format!("{}:\n{}", phone.masked(), table(&header, &rows));
+    let text = format!(
+        "{}:\n{}",
+        phone.masked(),
+        table(&header, held.iter().map(row))
+    );
     let erased: Vec<_> = held.iter().filter(|held| held.is_erased()).collect();
     if erased.is_empty() {
         return text;

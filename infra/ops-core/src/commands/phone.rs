@@ -1,33 +1,21 @@
-mod find;
+//! `ops phone`.
 
-use chrono_tz::Tz;
-use common::clock::Clock;
-use common::config::Env;
-use common::domain::phone::Phone;
-use common::domain::scope::{CampaignSlug, Scope};
-use common::domain::submission::OperatorDecision;
 use common::store::entrants::BlockedPhone;
-use serde_json::json;
 
 use super::phone_or_typed;
-use super::submission::words;
 use crate::cli::{PhoneChangeArgs, PhoneCommand};
 use crate::column::Column;
-use crate::confirm::Answer;
-use crate::failure::Failure;
-use crate::format::{grouped, scope_in_words};
+use crate::phones;
 use crate::phones::{Changed, ERASED, PHONES, set_all_blocked, set_blocked};
-use crate::tables::Tables;
-use crate::terminal::{Progress, Report, Terminal};
-use crate::view::{self, extended, of_record};
-use crate::{connection, phones};
+use crate::prelude::*;
+use crate::view;
 
 pub(crate) async fn run(
     command: PhoneCommand,
     env: &Env,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     match command {
         PhoneCommand::Block(args) => change(args, true, env, clock, terminal).await,
         PhoneCommand::Unblock(args) => change(args, false, env, clock, terminal).await,
@@ -41,12 +29,6 @@ pub(crate) async fn run(
                 zone,
             ))
         }
-        PhoneCommand::Find { phone, campaign } => {
-            let phone = phone_or_typed(&phone.join(" "), terminal)?;
-            let tables = connection::tables(env).await?;
-            let found = phones::find(&tables, &phone, campaign.as_ref(), clock.now()).await?;
-            Ok(find::report(&phone, &found, clock.now()))
-        }
     }
 }
 
@@ -56,119 +38,77 @@ async fn change(
     env: &Env,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     let PhoneChangeArgs {
         campaign,
         phones,
         file,
         column,
         why,
-        confirm,
     } = args;
-    let why = words(&why, "--why")?;
-    let decide = async |tables: &Tables| -> Result<OperatorDecision, Failure> {
-        Ok(OperatorDecision {
-            by: tables.audit.operator_in_full().await?,
-            identity: None,
-            ..tables.audit.decision(why, clock.now()).await?
-        })
+    let why = validate_reason(&why, "--why")?;
+    let phones = match &phones[..] {
+        [one] if one == "-" => vec![phone_or_typed(one, terminal)?],
+        phones => parse(phones)?,
     };
-    let Some(file) = file else {
-        let phones = match &phones[..] {
-            [one] if one == "-" => vec![phone_or_typed(one, terminal)?],
-            phones => parse(phones)?,
-        };
-        let tables = connection::tables(env).await?;
-        tables.campaign(&campaign).await?;
-        return change_each(
-            &tables,
-            &campaign,
-            &phones,
-            blocked,
-            &decide(&tables).await?,
-        )
-        .await;
-    };
-    let column = Column {
-        path: &file,
+    let column = file.as_deref().map(|path| Column {
+        path,
         heading: column.as_deref(),
         values: PHONES,
+    });
+    let count = match &column {
+        Some(column) => column.check_all(1_000, async |_, _| Ok(())).await?.count,
+        None => 0,
     };
-    let count = column.check_all(1_000, async |_, _| Ok(())).await?.count;
     let tables = connection::tables(env).await?;
     tables.campaign(&campaign).await?;
-    let verb = if blocked { "Block" } else { "Unblock" };
-    let question = format!(
-        "{verb} the {} phones of the file in {campaign}, test and live?",
-        grouped(count)
-    );
-    terminal.confirm(&question, Answer::Yes, confirm)?;
-    let decision = decide(&tables).await?;
-    let doing = if blocked { "blocked" } else { "unblocked" };
-    let why = decision.why.as_deref().unwrap_or_default();
-    let action = phones::change(blocked)
-        .in_campaign(&campaign)
-        .because(why)
-        .with(json!({ "count": count }));
-    tables.audit.append(action, clock.now()).await?;
-    let mut progress = Progress::new(clock, doing, count);
-    let show = |done| progress.show(terminal, done);
-    let changed = set_all_blocked(&tables, &campaign, &column, blocked, &decision, show).await;
-    progress.end(terminal);
-    let Changed { changed, unchanged } = changed?;
-    let already = if blocked {
-        "were blocked already"
+    let (doing, already) = if blocked {
+        ("blocked", "was blocked already")
     } else {
-        "were not blocked"
+        ("unblocked", "was not blocked")
     };
-    let text = format!(
-        "{} phones {doing} in {campaign}, test and live; {} {already}",
-        grouped(changed),
-        grouped(unchanged)
-    );
-    let json = json!({ "campaign": campaign, "blocked": blocked, "changed": changed, "unchanged": unchanged });
-    Ok(Report::new(json, text))
-}
-
-async fn change_each(
-    tables: &Tables,
-    campaign: &CampaignSlug,
-    phones: &[Phone],
-    blocked: bool,
-    decision: &OperatorDecision,
-) -> Result<Report, Failure> {
-    let mut text = String::new();
-    let mut done = Changed::default();
-    for phone in phones {
-        let [test, live] = phones::entrant_ids(tables, campaign, phone).await?;
-        let why = decision.why.as_deref().unwrap_or_default();
-        let action = phones::change(blocked)
-            .in_campaign(campaign)
-            .on(live.as_str())
-            .because(why);
-        tables
-            .audit
-            .append(
-                action.with(json!({ "entrant_in_test": test.as_str() })),
-                decision.at,
-            )
-            .await?;
-        let changed = set_blocked(tables, campaign, phone, blocked, decision).await?;
-        done.changed += u64::from(changed);
-        done.unchanged += u64::from(!changed);
-        let word = match (changed, blocked) {
-            (true, true) => "blocked",
-            (false, true) => "was blocked already",
-            (true, false) => "unblocked",
-            (false, false) => "was not blocked",
-        };
-        text.push_str(&format!(
-            "{} {word} in {campaign}, test and live\n",
-            phone.masked()
-        ));
+    if column.is_some() {
+        let verb = if blocked { "Block" } else { "Unblock" };
+        let question = format!(
+            "{verb} the {} phones of the file in {campaign}, test and live?",
+            grouped(count)
+        );
+        terminal.confirm(&question)?;
     }
-    let phones: Vec<_> = phones.iter().map(Phone::masked).collect();
+    let decision = OperatorDecision {
+        by: tables.audit.operator_in_full().await?,
+        identity: None,
+        ..tables.audit.decision(why.clone(), clock.now()).await?
+    };
+    let row = || phones::change(blocked).in_campaign(&campaign).because(&why);
+    let (mut done, mut text) = (Changed::default(), String::new());
+    for phone in &phones {
+        let [test, live] = phones::entrant_ids(&tables, &campaign, phone).await?;
+        let action = row().on(live.as_str());
+        let action = action.with(json!({ "entrant_in_test": test.as_str() }));
+        tables.audit.append(action, decision.at).await?;
+        let changed = set_blocked(&tables, &campaign, phone, blocked, &decision).await?;
+        done.count(changed);
+        let word = if changed { doing } else { already };
+        let phone = phone.masked();
+        text.push_str(&format!("{phone} {word} in {campaign}, test and live\n"));
+    }
+    if let Some(column) = &column {
+        let action = row().with(json!({ "count": count }));
+        tables.audit.append(action, clock.now()).await?;
+        let mut progress = Progress::new(clock, doing, count);
+        let show = |done| progress.show(terminal, done);
+        let changed = set_all_blocked(&tables, &campaign, column, blocked, &decision, show).await;
+        progress.end(terminal);
+        done = changed?;
+        text = format!(
+            "{} phones {doing} in {campaign}, test and live; {} unchanged",
+            grouped(done.changed),
+            grouped(done.unchanged)
+        );
+    }
     let Changed { changed, unchanged } = done;
+    let phones: Vec<_> = phones.iter().map(Phone::masked).collect();
     let json = json!({
         "campaign": campaign, "phones": phones, "blocked": blocked, "changed": changed, "unchanged": unchanged,
     });
@@ -198,7 +138,7 @@ fn report_list(scope: &Scope, list: &[BlockedPhone], zone: Tz) -> Report {
 }
 
 /// One typed with spaces takes several arguments.
-fn parse(arguments: &[String]) -> Result<Vec<Phone>, Failure> {
+fn parse(arguments: &[String]) -> Result<Vec<Phone>> {
     let mut phones = Vec::new();
     let mut typed = String::new();
     let mut begin = 1;
@@ -213,11 +153,11 @@ fn parse(arguments: &[String]) -> Result<Vec<Phone>, Failure> {
     if typed.is_empty() {
         return Ok(phones);
     }
-    let message = format!(
+    bail!(
+        "phone_invalid",
         "nothing was changed: PHONE {begin}, alone or with what follows it, is not a Tanzanian mobile number; write it \
          such as 0712345678 or +255712345678"
-    );
-    Err(Failure::new("phone_invalid", message))
+    )
 }
 
 #[cfg(test)]

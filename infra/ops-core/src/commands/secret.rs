@@ -1,26 +1,14 @@
 use std::sync::Arc;
 
 use common::aws::deployment_secret::SecretVersion;
-use common::domain::timestamp::Timestamp;
 use common::random;
-use common::store::code_books::{CodeBooks, SaveError};
-use common::store::transaction::backoff;
-use serde_json::json;
+use common::store::code_books::CodeBooks;
 
-use crate::audit::Action;
 use crate::cli::SecretCommand;
-use crate::failure::Failure;
-use crate::tables::Tables;
-use crate::terminal::Report;
+use crate::codes::book;
+use crate::prelude::*;
 
-/// Attempts, since others may keep changing a book.
-const MAX_ATTEMPTS: u32 = 10;
-
-pub(crate) async fn run(
-    command: SecretCommand,
-    tables: &Tables,
-    now: Timestamp,
-) -> Result<Report, Failure> {
+pub(crate) async fn run(command: SecretCommand, tables: &Tables, now: Timestamp) -> Result<Report> {
     match command {
         SecretCommand::Rotate => rotate(tables, now).await,
     }
@@ -28,7 +16,7 @@ pub(crate) async fn run(
 
 /// Re-encrypts every code book under a new version of the secret, or finishes an interrupted
 /// rotation.
-async fn rotate(tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
+async fn rotate(tables: &Tables, now: Timestamp) -> Result<Report> {
     let action = Action::new("secret.rotate");
     tables.audit.append(action, now).await?;
     let books = &tables.code_books;
@@ -56,24 +44,16 @@ async fn rotate(tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
 }
 
 /// Returns how many were under another version.
-async fn encrypt_all(books: &CodeBooks, secret: &Arc<SecretVersion>) -> Result<usize, Failure> {
+async fn encrypt_all(books: &CodeBooks, secret: &Arc<SecretVersion>) -> Result<usize> {
     let mut encrypted = 0;
     for scope in books.scopes().await? {
-        let mut attempt = 1;
+        let mut tries = 1;
         let was_under_another = loop {
-            match books.reencrypt(&scope, secret).await {
-                Ok(done) => break done,
-                Err(SaveError::Store(error)) => return Err(error.into()),
-                Err(SaveError::Changed) if attempt < MAX_ATTEMPTS => {
-                    backoff(attempt).await;
-                    attempt += 1;
-                }
-                Err(SaveError::Changed) => {
-                    let message =
-                        "others keep minting or importing codes; run this again in a moment";
-                    return Err(Failure::new("code_book_busy", message));
-                }
+            let done = books.reencrypt(&scope, secret).await;
+            if let Some(done) = book::saved(done, tries).await? {
+                break done;
             }
+            tries += 1;
         };
         encrypted += usize::from(was_under_another);
     }

@@ -1,16 +1,7 @@
-use common::domain::timestamp::Timestamp;
-use serde_json::json;
-
-use crate::failure::Failure;
+use crate::prelude::*;
 use crate::smoke;
-use crate::tables::Tables;
-use crate::terminal::Report;
 
-pub(crate) async fn run(
-    base_url: &str,
-    tables: &Tables,
-    now: Timestamp,
-) -> Result<Report, Failure> {
+pub(crate) async fn run(base_url: &str, tables: &Tables, now: Timestamp) -> Result<Report> {
     let steps = smoke::run(tables, base_url, now).await?;
     let text: String = steps
         .iter()

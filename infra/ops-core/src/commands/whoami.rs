@@ -1,16 +1,11 @@
-use common::config::Env;
-use common::error::StoreError;
+//! `ops whoami`.
+
 use common::store::{
     api_keys, audit, campaigns, code_books, codes, entrants, receipts, submissions,
 };
-use serde_json::{Value, json};
 
-use crate::connection;
-use crate::failure::Failure;
-use crate::format::{lines, or_dash};
 use crate::identity::Identity;
-use crate::tables::Tables;
-use crate::terminal::Report;
+use crate::prelude::*;
 
 /// Enough to recognise the stack.
 const TABLES: [&str; 8] = [
@@ -24,7 +19,7 @@ const TABLES: [&str; 8] = [
     audit::VARIABLE,
 ];
 
-pub(crate) async fn run(env: &Env) -> Result<Report, Failure> {
+pub(crate) async fn run(env: &Env) -> Result<Report> {
     let tables = connection::tables(env).await?;
     let Identity {
         arn,
@@ -32,40 +27,36 @@ pub(crate) async fn run(env: &Env) -> Result<Report, Failure> {
         region,
     } = Identity::ask(&connection::aws(env).await?).await?;
     let roles = roles(&tables).await?;
-    let last = roles
+    let rights: Vec<_> = roles
         .iter()
-        .rev()
-        .find(|(_, has)| *has)
-        .map(|(role, _)| *role);
-    let names: Vec<_> = TABLES
-        .iter()
-        .filter_map(|name| Some((*name, env.optional(name)?)))
+        .filter(|(_, has)| *has)
+        .map(|(role, _)| *role)
         .collect();
     let mut pairs = vec![
         ("identity", arn.clone()),
         ("account", account.clone()),
         ("region", region.clone()),
         ("stage", or_dash(env.optional("STAGE"))),
-        ("role", or_dash(last)),
+        ("role", or_dash(rights.last())),
     ];
-    pairs.extend(names.iter().cloned());
-    let tables: serde_json::Map<String, Value> = names
-        .into_iter()
-        .map(|(name, table)| (name.to_owned(), json!(table)))
+    let names = TABLES.into_iter();
+    let named: BTreeMap<_, _> = names
+        .filter_map(|name| Some((name, env.optional(name)?)))
         .collect();
+    pairs.extend(named.clone());
     let json = json!({
         "identity": arn,
         "account": account,
         "region": region,
         "stage": env.optional("STAGE"),
-        "rights": roles.into_iter().filter(|(_, has)| *has).map(|(role, _)| role).collect::<Vec<_>>(),
-        "tables": tables,
+        "rights": rights,
+        "tables": named,
     });
     Ok(Report::new(json, lines(&pairs)))
 }
 
 /// Probes each role with a read that it allows and earlier ones do not.
-async fn roles(tables: &Tables) -> Result<[(&'static str, bool); 4], Failure> {
+async fn roles(tables: &Tables) -> Result<[(&'static str, bool); 4]> {
     let log = tables.audit.log();
     Ok([
         ("viewer", allowed(tables.campaigns.list().await)?),
@@ -78,7 +69,7 @@ async fn roles(tables: &Tables) -> Result<[(&'static str, bool); 4], Failure> {
     ])
 }
 
-fn allowed<T>(read: Result<T, StoreError>) -> Result<bool, Failure> {
+fn allowed<T>(read: Result<T, StoreError>) -> Result<bool> {
     match read {
         Ok(_) => Ok(true),
         Err(error) if error.denied().is_some() => Ok(false),

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::files::{ABANDONED, DrawFiles};
 use super::openings::busy;
 use super::{logged, step_time};
-use crate::audit::{Action, Recorded, words};
+use crate::audit::{Action, Recorded, validate_reason};
 use crate::failure::Failure;
 use crate::tables::Tables;
 
@@ -29,7 +29,7 @@ pub(crate) async fn abandon(
     why: &str,
     now: Timestamp,
 ) -> Result<Draw, Failure> {
-    let why = words(why, "--why")?;
+    let why = validate_reason(why, "--why")?;
     if draw.outcome.is_some() {
         return Err(has_winners(&draw));
     }

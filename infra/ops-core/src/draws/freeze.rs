@@ -29,7 +29,6 @@ use super::publish::{abandoned, publish, published_late};
 use super::shown::freeze_question;
 use super::{chain, freeze_lock};
 use crate::audit::Action;
-use crate::confirm::{Answer, ConfirmArgs};
 use crate::failure::Failure;
 use crate::format::zoned_time;
 use crate::tables::Tables;
@@ -53,7 +52,6 @@ pub(crate) struct FreezePlan {
     pub(crate) at: Timestamp,
     pub(crate) zone: Tz,
     pub(crate) output: PathBuf,
-    pub(crate) confirm: ConfirmArgs,
 }
 
 pub(crate) struct FreezeReport {
@@ -115,7 +113,7 @@ async fn unless_stopped<T>(
         // Ctrl-C is noticed while files are written.
         biased;
         Ok(()) = tokio::signal::ctrl_c() => {
-            let message = "the freeze was stopped; `ops draw list` shows whether the draw is recorded: if it is, run this again, \
+            let message = "the freeze was stopped; `ops draw show` tells whether the draw is recorded: if it is, run this again, \
                            which finishes it";
             Err(Failure::new("interrupted", message))
         }
@@ -166,7 +164,7 @@ async fn read(
     };
     let round_at = round_at.into();
     let question = freeze_question(scope, &header, &report, round_at, plan.zone);
-    terminal.confirm(&question, Answer::Word(plan.name.as_str()), plan.confirm)?;
+    terminal.confirm_typed(&question, plan.name.as_str())?;
     Ok(ReadEntries {
         folder,
         rows,

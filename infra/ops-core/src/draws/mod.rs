@@ -50,7 +50,7 @@ use crate::tables::Tables;
 pub async fn find(tables: &Tables, scope: &Scope, name: &DrawName) -> Result<Draw, Failure> {
     tables.draws.get(scope, name).await?.ok_or_else(|| {
         let message = format!(
-            "{} has no draw `{name}`; `ops draw list` shows those there are, `ops draw freeze` begins one",
+            "{} has no draw `{name}`; `ops draw show` lists those there are, `ops draw freeze` begins one",
             scope_in_words(scope)
         );
         Failure::new("draw_unknown", message)
@@ -85,7 +85,7 @@ async fn logged(
     };
     let from = DateTime::from(draw.frozen_at).date_naive() - MAX_CLOCK_ERROR;
     let to = last.max(from) + MAX_CLOCK_ERROR;
-    let rows = audit::rows(tables, from, to, Tz::UTC, &filter).await?;
+    let rows = audit::rows(tables, &filter, from, to, Tz::UTC).await?;
     let of_draw = |stored: StoredAuditRow| {
         let row = stored.row?;
         let details: Value = serde_json::from_str(&row.entry.details).ok()?;

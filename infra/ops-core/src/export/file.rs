@@ -2,63 +2,71 @@
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
 
-use common::domain::timestamp::Timestamp;
-use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::rows::Row;
 use super::{Export, format};
 use crate::atomic_file::{AtomicFile, NotRenamed, refuse_existing};
-use crate::failure::Failure;
+use crate::prelude::*;
 
-pub(super) struct ExportFile {
-    path: PathBuf,
+pub(super) struct ExportFile<'a> {
+    export: &'a Export,
+    path: &'a Path,
     file: BufWriter<AtomicFile>,
     hash: Sha256,
-    rows: u64,
-    bytes: u64,
+    rows: usize,
+    bytes: usize,
     started_at: Timestamp,
 }
 
-impl ExportFile {
-    pub(super) fn begin(path: &Path, export: &Export, now: Timestamp) -> Result<Self, Failure> {
+impl<'a> ExportFile<'a> {
+    pub(super) fn begin(export: &'a Export, now: Timestamp) -> Result<Self> {
+        let path = &export.args.output;
         let file = AtomicFile::begin(path)?;
         refuse_existing(&manifest_path(path))?;
         let mut begun = Self {
-            path: path.to_owned(),
+            export,
+            path,
             file: BufWriter::new(file),
             hash: Sha256::new(),
             rows: 0,
             bytes: 0,
             started_at: now,
         };
-        begun.write(&format::heading(export.columns()))?;
+        begun.write(&format::heading(&begun.columns()))?;
         Ok(begun)
     }
 
-    pub(super) fn add_rows(&mut self, rows: &[Vec<Value>]) -> Result<(), Failure> {
-        self.write(&rows.iter().map(|row| format::row(row)).collect::<String>())?;
-        self.rows += u64::try_from(rows.len()).unwrap_or(u64::MAX);
-        Ok(())
+    fn columns(&self) -> Vec<&'static str> {
+        self.export
+            .columns()
+            .iter()
+            .map(|(name, _)| *name)
+            .collect()
     }
 
-    fn write(&mut self, text: &str) -> Result<(), Failure> {
+    pub(super) fn add_rows(&mut self, rows: &[Row]) -> Result<()> {
+        self.rows += rows.len();
+        self.write(&rows.iter().map(|row| format::row(row)).collect::<String>())
+    }
+
+    fn write(&mut self, text: &str) -> Result<()> {
         self.file
             .write_all(text.as_bytes())
-            .map_err(|error| failure(&self.path, &error))?;
+            .map_err(|error| failure(self.path, &error))?;
         self.hash.update(text);
-        self.bytes += u64::try_from(text.len()).unwrap_or(u64::MAX);
+        self.bytes += text.len();
         Ok(())
     }
 
     /// Writes the manifest beside the file, and returns it.
-    pub(super) fn finish(self, export: &Export, now: Timestamp) -> Result<Value, Failure> {
-        let document = self.manifest(export, now);
-        let failed = |error: io::Error| failure(&self.path, &error);
+    pub(super) fn finish(self, now: Timestamp) -> Result<Value> {
+        let document = self.manifest(now);
+        let failed = |error: io::Error| failure(self.path, &error);
         let file = self.file.into_inner();
         let file = file.map_err(|error| failed(error.into_error()))?;
-        let named = manifest_path(&self.path);
+        let named = manifest_path(self.path);
         let mut manifest = AtomicFile::begin(&named)?;
         file.sync().map_err(failed)?;
         writeln!(manifest, "{document:#}").map_err(failed)?;
@@ -76,21 +84,29 @@ impl ExportFile {
         Ok(document)
     }
 
-    fn manifest(&self, export: &Export, now: Timestamp) -> Value {
+    fn manifest(&self, now: Timestamp) -> Value {
+        let Export {
+            args,
+            scope,
+            from,
+            to,
+            zone,
+            ..
+        } = self.export;
         json!({
             "file": self.path.file_name().map(|name| name.to_string_lossy()),
-            "content": export.content,
-            "campaign": export.scope.campaign,
-            "environment": export.scope.environment,
+            "content": args.content,
+            "campaign": scope.campaign,
+            "environment": scope.environment,
             "filter": {
-                "from": export.from.map(|from| from.to_string()),
-                "to": export.to.map(|to| to.to_string()),
-                "states": export.states,
+                "from": from.map(|from| from.to_string()),
+                "to": to.map(|to| to.to_string()),
+                "states": args.state,
             },
-            "draw": export.draw,
-            "phones": export.phones,
-            "time_zone": export.zone.name(),
-            "columns": export.columns(),
+            "draw": args.draw,
+            "phones": self.export.phones(),
+            "time_zone": zone.name(),
+            "columns": self.columns(),
             "rows": self.rows,
             "bytes": self.bytes,
             "sha256": hex::encode(self.hash.clone().finalize()),
@@ -113,9 +129,9 @@ fn failure(path: &Path, error: &io::Error) -> Failure {
             path.display()
         ),
     };
-    Failure::new(
+    failure!(
         "file_failed",
-        format!("{what}, and run the same command again: nothing was written"),
+        "{what}, and run the same command again: nothing was written"
     )
 }
 

@@ -1,70 +1,67 @@
-//! Exports a campaign's submissions, entrants and winners into a CSV file, from the tables and
-//! never through the API. Reads the whole table in parallel segments, one page of each in memory.
+//! `ops export`: submissions, entrants or winners of a campaign in a CSV file, from the tables and never through the API.
+//!
+//! The whole table is read, in parallel segments; only one page of each is in memory.
 
 mod file;
-pub(crate) mod format;
+mod format;
 mod rows;
 
-use std::path::Path;
-
-use chrono_tz::Tz;
-use common::aws::MAX_CONCURRENCY;
-use common::clock::Clock;
-use common::domain::draw::DrawName;
-use common::domain::scope::Scope;
-use common::domain::submission::{State, Submission};
-use common::domain::timestamp::Timestamp;
+use clap::ValueEnum;
 use common::store::entrants::EntrantRecord;
 use common::store::segments::{Segment, SegmentPage};
 use common::store::submissions::Selection;
+use futures_util::TryStreamExt;
 use futures_util::stream::FuturesUnordered;
-use futures_util::{StreamExt, TryStreamExt, stream};
-use serde::Serialize;
-use serde_json::Value;
 
 use self::file::ExportFile;
+use self::rows::Row;
+use crate::cli::{LiveScopeArgs, Moment};
 use crate::draws;
-use crate::failure::Failure;
-use crate::tables::Tables;
-use crate::terminal::{Progress, Terminal};
+use crate::prelude::*;
+use crate::submissions::view::COLUMNS;
 
-#[derive(Clone, Debug)]
-pub(crate) struct Export {
-    pub(crate) content: ExportContent,
-    pub(crate) scope: Scope,
-    pub(crate) from: Option<Timestamp>,
-    pub(crate) to: Option<Timestamp>,
-    pub(crate) states: Vec<State>,
-    pub(crate) phones: Phones,
-    pub(crate) draw: Option<DrawName>,
-    pub(crate) zone: Tz,
+// The doc comments are the help of `ops export`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ExportArgs {
+    /// What the rows are
+    #[arg(value_enum)]
+    content: ExportContent,
+    #[command(flatten)]
+    scope: LiveScopeArgs,
+    /// Only from this day on, or from this time, such as 2026-11-22 or 2026-11-22T08:00; days and times are the campaign's,
+    /// unless an offset such as +03:00 follows
+    #[arg(long, value_name = "TIME")]
+    from: Option<Moment>,
+    /// Only up to the end of this day, or up to before this time
+    #[arg(long, value_name = "TIME")]
+    to: Option<Moment>,
+    /// Only submissions in these states: pending, accepted, rejected, unknown
+    #[arg(long, value_name = "STATE", value_delimiter = ',', num_args = 1..)]
+    state: Vec<State>,
+    /// Name of a draw, whose winners are exported
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["from", "to"])]
+    draw: Option<DrawName>,
+    /// Export whole phone numbers instead of masked ones, such as 255712345678
+    #[arg(long)]
+    phones: bool,
+    /// File to write, ending in .csv; must not exist yet
+    #[arg(long, value_name = "FILE")]
+    output: PathBuf,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum ExportContent {
+enum ExportContent {
+    /// Submissions, one row each
     Submissions,
+    /// Phones with their entries, one row each; --from and --to pick those with a submission in that time
     Entrants,
-    /// Accepted submissions with an instant prize, or a draw's winners.
+    /// Accepted submissions that won an instant prize; with --draw, the winners of a draw
     Winners,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Phones {
-    Masked,
-    Whole,
-}
-
 impl ExportContent {
-    fn table(self) -> &'static str {
-        match self {
-            Self::Submissions | Self::Winners => "submissions",
-            Self::Entrants => "entrants",
-        }
-    }
-
-    pub(crate) fn rows(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::Submissions => "submissions",
             Self::Entrants => "entrants",
@@ -73,177 +70,213 @@ impl ExportContent {
     }
 }
 
+struct Export {
+    args: ExportArgs,
+    tables: Tables,
+    scope: Scope,
+    from: Option<Timestamp>,
+    to: Option<Timestamp>,
+    zone: Tz,
+}
+
+pub(crate) async fn run(
+    args: ExportArgs,
+    env: &Env,
+    clock: &Clock,
+    terminal: &mut Terminal<'_>,
+) -> Result<Report> {
+    let (content, output) = (args.content, args.output.clone());
+    format::check_name(&output)?;
+    let strays = [
+        (
+            "--state",
+            ExportContent::Submissions,
+            !args.state.is_empty(),
+        ),
+        ("--draw", ExportContent::Winners, args.draw.is_some()),
+    ];
+    for (option, of, is_given) in strays {
+        if is_given && content != of {
+            bail!(
+                "option_unused",
+                "{option} goes with {}; leave it out",
+                of.name()
+            );
+        }
+    }
+    let tables = connection::tables(env).await?;
+    let scope = Scope::from(args.scope.clone());
+    let zone = tables.campaign(&scope.campaign).await?.timezone;
+    let export = Export {
+        from: args.from.map(|from| from.begin(zone)),
+        to: args.to.map(|to| to.end(zone)),
+        args,
+        tables,
+        scope,
+        zone,
+    };
+    if export
+        .from
+        .zip(export.to)
+        .is_some_and(|(from, to)| from >= to)
+    {
+        bail!(
+            "period_empty",
+            "no time is from --from to --to: give --to a later day or time than --from"
+        );
+    }
+    if export.args.phones {
+        let details = json!({ "content": content, "phones": export.phones() });
+        let action = Action::new("export").in_scope(&export.scope).with(details);
+        let action = export.args.draw.iter().fold(action, Action::on);
+        export.tables.audit.append(action, clock.now()).await?;
+    }
+    let manifest = export.write(clock, terminal).await?;
+    let rows = grouped(manifest.get("rows").and_then(Value::as_u64).unwrap_or(0));
+    let text = format!("{rows} {} in {}", content.name(), output.display());
+    let of_draws =
+        "these won an instant prize; with --draw NAME, the winners of a draw are exported";
+    let note = (content == ExportContent::Winners && export.args.draw.is_none())
+        .then(|| of_draws.to_owned());
+    Ok(Report {
+        note,
+        ..Report::new(manifest, text)
+    })
+}
+
 impl Export {
-    fn columns(&self) -> &'static [&'static str] {
-        match self.content {
-            ExportContent::Winners if self.draw.is_some() => &rows::DRAWN,
-            ExportContent::Submissions | ExportContent::Winners => &rows::SUBMISSION,
+    /// Writes the file, and returns the manifest.
+    async fn write(&self, clock: &Clock, terminal: &mut Terminal<'_>) -> Result<Value> {
+        let mut file = ExportFile::begin(self, clock.now())?;
+        if let Some(draw) = &self.args.draw {
+            file.add_rows(&self.drawn(draw).await?)?;
+            return file.finish(clock.now());
+        }
+        let table = match self.args.content {
+            ExportContent::Submissions | ExportContent::Winners => "submissions",
+            ExportContent::Entrants => "entrants",
+        };
+        terminal.note(&format!(
+            "reading the whole table of {table}, all campaigns"
+        ));
+        let mut progress = Progress::without_total(clock, "records read:");
+        let read = |segment| self.read_page(segment);
+        let mut pages: FuturesUnordered<_> = Segment::all().into_iter().map(read).collect();
+        let (mut looked_at, mut unreadable) = (0, Vec::new());
+        while let Some(page) = pages.try_next().await? {
+            unreadable.extend(page.unreadable);
+            file.add_rows(&page.records)?;
+            looked_at += page.read;
+            progress.show(terminal, looked_at);
+            if !page.segment.is_read() {
+                pages.push(read(page.segment));
+            }
+        }
+        progress.end(terminal);
+        Failure::check_readable("nothing was exported", &unreadable)?;
+        file.finish(clock.now())
+    }
+
+    fn columns(&self) -> &'static [(&'static str, &'static str)] {
+        match self.args.content {
+            ExportContent::Winners if self.args.draw.is_some() => &rows::DRAWN,
+            ExportContent::Submissions | ExportContent::Winners => &COLUMNS,
             ExportContent::Entrants => &rows::ENTRANT,
         }
     }
-}
 
-/// Returns the manifest.
-pub(crate) async fn write(
-    tables: &Tables,
-    export: &Export,
-    output: &Path,
-    clock: &Clock,
-    terminal: &mut Terminal<'_>,
-) -> Result<Value, Failure> {
-    let mut file = ExportFile::begin(output, export, clock.now())?;
-    if let Some(draw) = &export.draw {
-        file.add_rows(&drawn(tables, export, draw).await?)?;
-        return file.finish(export, clock.now());
+    fn phones(&self) -> &'static str {
+        if self.args.phones { "whole" } else { "masked" }
     }
-    terminal.note(&format!(
-        "reading the whole table of {}, all campaigns",
-        export.content.table()
-    ));
-    let read = |segment: Segment| read_page(tables, export, segment);
-    let mut progress = Progress::without_total(clock, "records read:");
-    let mut pages: FuturesUnordered<_> = Segment::all().into_iter().map(read).collect();
-    let (mut looked_at, mut unreadable) = (0, Vec::new());
-    while let Some(page) = pages.try_next().await? {
-        unreadable.extend(page.unreadable);
-        file.add_rows(&page.records)?;
-        looked_at += page.read;
-        progress.show(terminal, looked_at);
-        if !page.segment.is_read() {
-            pages.push(read(page.segment));
-        }
-    }
-    progress.end(terminal);
-    Failure::check_readable("nothing was exported", &unreadable)?;
-    file.finish(export, clock.now())
-}
 
-async fn drawn(
-    tables: &Tables,
-    export: &Export,
-    draw: &DrawName,
-) -> Result<Vec<Vec<Value>>, Failure> {
-    let scope = &export.scope;
-    let draw = draws::find(tables, scope, draw).await?;
-    let mut winners = Vec::new();
-    for contact in tables.draws.contacts(scope, &draw.name).await? {
-        let submission = match contact.submission_id {
-            Some(id) => tables.store.submissions().get(scope, id).await?,
-            None => None,
-        };
-        let phone = match &submission {
-            Some(submission) => phone(tables, export, submission).await?,
-            None => None,
-        };
-        winners.push(rows::drawn(&contact, phone, export.zone));
-    }
-    Ok(winners)
-}
-
-async fn read_page(
-    tables: &Tables,
-    export: &Export,
-    segment: Segment,
-) -> Result<SegmentPage<Vec<Value>>, Failure> {
-    let Export {
-        content,
-        scope,
-        from,
-        to,
-        states,
-        ..
-    } = export;
-    match content {
-        ExportContent::Submissions | ExportContent::Winners => {
-            let selection = Selection {
-                scope: scope.clone(),
-                from: *from,
-                to: *to,
-                states: states.clone(),
-                winners: *content == ExportContent::Winners,
+    async fn drawn(&self, draw: &DrawName) -> Result<Vec<Row>> {
+        let Self { tables, scope, .. } = self;
+        let draw = draws::find(tables, scope, draw).await?;
+        let mut winners = Vec::new();
+        for contact in tables.draws.contacts(scope, &draw.name).await? {
+            let submission = match contact.submission_id {
+                Some(id) => tables.store.submissions().get(scope, id).await?,
+                None => None,
             };
-            let page = tables.store.submissions().page(&selection, segment).await?;
-            let rows = page
-                .records
-                .iter()
-                .map(|submission| submission_row(tables, export, submission));
-            let records = stream::iter(rows)
-                .buffered(MAX_CONCURRENCY)
-                .try_collect()
-                .await?;
-            Ok(SegmentPage {
-                records,
-                unreadable: page.unreadable,
-                read: page.read,
-                segment: page.segment,
-            })
+            let phone = match &submission {
+                Some(submission) => self.phone(submission).await?,
+                None => None,
+            };
+            winners.push(self.row(&rows::drawn(&contact, phone)));
         }
-        ExportContent::Entrants => {
-            let page = tables.entrants.page(scope, segment).await?;
-            let rows = page
-                .records
-                .iter()
-                .map(|entrant| entrant_row(tables, export, entrant));
-            let rows: Vec<Option<Vec<Value>>> = stream::iter(rows)
-                .buffered(MAX_CONCURRENCY)
-                .try_collect()
-                .await?;
-            let records = rows.into_iter().flatten().collect();
-            Ok(SegmentPage {
-                records,
-                unreadable: page.unreadable,
-                read: page.read,
-                segment: page.segment,
-            })
+        Ok(winners)
+    }
+
+    async fn read_page(&self, segment: Segment) -> Result<SegmentPage<Row>> {
+        let Self { tables, scope, .. } = self;
+        match self.args.content {
+            ExportContent::Submissions | ExportContent::Winners => {
+                let selection = Selection {
+                    scope: scope.clone(),
+                    from: self.from,
+                    to: self.to,
+                    states: self.args.state.clone(),
+                    winners: self.args.content == ExportContent::Winners,
+                };
+                let page = tables.store.submissions().page(&selection, segment).await?;
+                rows_of(page, |submission| self.submission_row(submission)).await
+            }
+            ExportContent::Entrants => {
+                let page = tables.entrants.page(scope, segment).await?;
+                rows_of(page, |entrant| self.entrant_row(entrant)).await
+            }
         }
+    }
+
+    async fn submission_row(&self, submission: Submission) -> Result<Option<Row>> {
+        let phone = self.phone(&submission).await?;
+        Ok(Some(self.row(&rows::submission(&submission, phone))))
+    }
+
+    /// `None` without a submission in the exported time.
+    async fn entrant_row(&self, entrant: EntrantRecord) -> Result<Option<Row>> {
+        let (submissions, from, to) = (self.tables.store.submissions(), self.from, self.to);
+        let latest = submissions.latest(&self.scope, &entrant.id, from, to);
+        let latest = latest.await?;
+        let phone = match &latest {
+            Some(latest) => self.phone(latest).await?,
+            None if from.is_some() || to.is_some() => return Ok(None),
+            None => None,
+        };
+        Ok(Some(self.row(&rows::entrant(
+            &entrant,
+            latest.as_ref(),
+            phone,
+        ))))
+    }
+
+    fn row(&self, view: &Value) -> Row {
+        rows::row(self.columns(), view, self.zone)
+    }
+
+    /// The number without its sign, for spreadsheets and SMS gateways; `None` after erasure.
+    async fn phone(&self, submission: &Submission) -> Result<Option<String>> {
+        let phone = self.tables.secrets().phone_of(submission).await?;
+        let written = phone.map(|phone| {
+            if self.args.phones {
+                phone.expose_e164().to_owned()
+            } else {
+                phone.masked()
+            }
+        });
+        Ok(written.map(|phone| phone.trim_start_matches('+').to_owned()))
     }
 }
 
-async fn submission_row(
-    tables: &Tables,
-    export: &Export,
-    submission: &Submission,
-) -> Result<Vec<Value>, Failure> {
-    let phone = phone(tables, export, submission).await?;
-    Ok(rows::submission(submission, phone, export.zone))
-}
-
-/// `None` without a submission in the exported time.
-async fn entrant_row(
-    tables: &Tables,
-    export: &Export,
-    entrant: &EntrantRecord,
-) -> Result<Option<Vec<Value>>, Failure> {
-    let Export {
-        scope,
-        from,
-        to,
-        zone,
-        ..
-    } = export;
-    let latest = tables
-        .store
-        .submissions()
-        .latest(scope, &entrant.id, *from, *to)
-        .await?;
-    let phone = match &latest {
-        Some(latest) => phone(tables, export, latest).await?,
-        None if from.is_some() || to.is_some() => return Ok(None),
-        None => None,
-    };
-    Ok(Some(rows::entrant(entrant, latest.as_ref(), phone, *zone)))
-}
-
-/// The number without its sign, for spreadsheets and SMS gateways; `None` after erasure.
-async fn phone(
-    tables: &Tables,
-    export: &Export,
-    submission: &Submission,
-) -> Result<Option<String>, Failure> {
-    let phone = tables.secrets().phone_of(submission).await?;
-    let written = phone.map(|phone| match export.phones {
-        Phones::Masked => phone.masked(),
-        Phones::Whole => phone.expose_e164().to_owned(),
-    });
-    Ok(written.map(|phone| phone.trim_start_matches('+').to_owned()))
+async fn rows_of<T, F: Future<Output = Result<Option<Row>>>>(
+    page: SegmentPage<T>,
+    row: impl Fn(T) -> F,
+) -> Result<SegmentPage<Row>> {
+    let rows = concurrently(page.records.into_iter().map(row)).await?;
+    Ok(SegmentPage {
+        records: rows.into_iter().flatten().collect(),
+        unreadable: page.unreadable,
+        read: page.read,
+        segment: page.segment,
+    })
 }

@@ -1,15 +1,10 @@
 //! Sums of a campaign's cells by day, hour and name.
 
-use std::collections::BTreeMap;
-
-use chrono::NaiveDate;
-use chrono_tz::Tz;
-use common::domain::codebook::{Batch, BatchStatus};
 use common::domain::numbers::decision_time::{Kind, Percentile, percentile};
-use common::domain::numbers::{Amount, Cell, Cells, ENTRIES_RANGES, Metric, utc_hour};
-use common::domain::timestamp::Timestamp;
+use common::domain::numbers::{Amount, Cell, ENTRIES_RANGES, utc_hour};
 
-use crate::format::{grouped, local_time, visible};
+use crate::format::visible;
+use crate::prelude::*;
 
 pub type Sums = BTreeMap<String, Amount>;
 
@@ -143,7 +138,7 @@ pub fn each_day(days: &Sums, until: Option<&str>) -> Series {
     series
 }
 
-pub fn unknown_now(cells: &Cells) -> i64 {
+pub(crate) fn unknown_now(cells: &Cells) -> i64 {
     let outcomes = by_dimension(cells, Metric::Outcomes);
     outcomes
         .iter()
@@ -153,7 +148,7 @@ pub fn unknown_now(cells: &Cells) -> i64 {
 }
 
 /// The share of decided receipts.
-pub fn by_hand_percent(cells: &Cells) -> Option<i64> {
+pub(crate) fn by_hand_percent(cells: &Cells) -> Option<i64> {
     let receipts = by_dimension(cells, Metric::Receipts);
     let decided = |by: &str| -> i64 {
         receipts
@@ -167,7 +162,7 @@ pub fn by_hand_percent(cells: &Cells) -> Option<i64> {
     (all > 0).then(|| (by_hand * 100 + all / 2) / all)
 }
 
-pub fn wait(cells: &Cells, kind: Kind, percent: u32) -> Option<Percentile> {
+pub(crate) fn wait(cells: &Cells, kind: Kind, percent: u32) -> Option<Percentile> {
     let decisions = by_dimension(cells, Metric::Decisions);
     percentile(
         kind,
@@ -178,7 +173,7 @@ pub fn wait(cells: &Cells, kind: Kind, percent: u32) -> Option<Percentile> {
     )
 }
 
-pub fn span(percentile: Percentile) -> String {
+fn span(percentile: Percentile) -> String {
     let words = |seconds: u64| match seconds {
         0..120 => format!("{seconds} s"),
         120..7_200 => format!("{} min", seconds / 60),
@@ -189,6 +184,38 @@ pub fn span(percentile: Percentile) -> String {
         Percentile::AtMost(seconds) => words(seconds),
         Percentile::MoreThan(seconds) => format!("more than {}", words(seconds)),
     }
+}
+
+/// Totals, with their names.
+pub fn figures(cells: &Cells, are_all_days: bool) -> Vec<(&'static str, String)> {
+    let all = total(&by_dimension(cells, Metric::Days));
+    // The phones of some days may be new on an earlier one, and one phone can be active on several.
+    let phones = if are_all_days {
+        "Unique phones"
+    } else {
+        "New phones"
+    };
+    let mut figures = vec![
+        ("Submissions", number(all.records)),
+        ("Entries", number(all.entries)),
+        (
+            phones,
+            number(total(&by_day(cells, Metric::NewPhones)).records),
+        ),
+        ("Awaiting a partner’s answer", number(unknown_now(cells))),
+    ];
+    let by_hand = by_hand_percent(cells);
+    figures.extend(by_hand.map(|percent| ("Receipts settled by hand", format!("{percent} %"))));
+    for (kind, name) in [
+        (Kind::Receipt, "Time to decide a receipt"),
+        (Kind::Code, "Time to decide a code"),
+    ] {
+        if let (Some(p50), Some(p95)) = (wait(cells, kind, 50), wait(cells, kind, 95)) {
+            let (p50, p95) = (span(p50), span(p95));
+            figures.push((name, format!("half within {p50}, 95 % within {p95}")));
+        }
+    }
+    figures
 }
 
 pub fn phones_by_entries(cells: &Cells) -> Sums {
@@ -303,7 +330,7 @@ mod tests {
         .collect();
         let end = latest_hour(&cells)
             .expect("an hour")
-            .after(std::time::Duration::from_secs(1_800));
+            .after(Duration::from_secs(1_800));
         let hours = each_hour(&cells, chrono_tz::Africa::Dar_es_Salaam, end, 48);
         assert_eq!(hours.len(), 48);
         let any: Vec<_> = hours.iter().filter(|(_, sum)| sum.entries > 0).collect();

@@ -1,18 +1,15 @@
 //! The page for the person, in Swahili and English.
 
 use chrono::{DateTime, Datelike};
-use chrono_tz::Tz;
-use common::domain::draw::contact::{Contact, ContactEvent};
+use common::domain::draw::contact::ContactEvent;
 use common::domain::message::Language;
-use common::domain::phone::Phone;
-use common::domain::receipt::{Receipt, Source};
-use common::domain::submission::Submission;
-use common::domain::timestamp::Timestamp;
+use common::domain::receipt::Source;
 use maud::{DOCTYPE, Markup, html};
 
 use super::photo_name;
 use crate::format::visible;
 use crate::people::PersonRecords;
+use crate::prelude::*;
 
 const STYLE: &str = "body{font:15px/1.5 sans-serif;max-width:46em;margin:2em auto;padding:0 1em}section{border-top:1px solid #ccc}\
     [lang=en]{color:#555}dt{font-weight:600}dd{margin:0 0 .4em}img{max-width:100%;max-height:30em}";

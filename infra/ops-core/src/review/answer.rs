@@ -1,16 +1,8 @@
 //! Writes a reviewer's answer: settles a submission, or records a second look.
 
-use common::domain::ids::SubmissionId;
-use common::domain::receipt::payload::VerificationCode;
-use common::domain::scope::Scope;
-use common::domain::submission::Submission;
-use common::domain::timestamp::Timestamp;
-use serde_json::json;
-
 use crate::approvals::{Decided, action, moved};
-use crate::failure::Failure;
+use crate::prelude::*;
 use crate::settle::{Proof, Verdict, settle_seen};
-use crate::tables::Tables;
 
 /// The screen has keys for decisions, and no text.
 const WHY: &str = "reviewed in the console";
@@ -39,7 +31,7 @@ pub async fn write(
     scope: &Scope,
     answer: &ReviewDecision,
     now: Timestamp,
-) -> Result<ReviewResult, Failure> {
+) -> Result<ReviewResult> {
     let ReviewDecision {
         submission_id,
         revision,
@@ -103,7 +95,7 @@ async fn accepted_with(
     tables: &Tables,
     scope: &Scope,
     code: Option<VerificationCode>,
-) -> Result<Option<Submission>, Failure> {
+) -> Result<Option<Submission>> {
     let Some(code) = code else { return Ok(None) };
     match tables.store.receipts().purchase(scope, &code).await? {
         Some(id) => Ok(tables.store.submissions().get(scope, id).await?),

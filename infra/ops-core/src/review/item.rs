@@ -1,20 +1,15 @@
 //! A reviewer's view of a submission.
 
-use common::domain::campaign::Campaign;
 use common::domain::receipt::checks::{Check, CheckResult, checks};
-use common::domain::receipt::payload::{ReceiptKey, VerificationCode};
-use common::domain::receipt::{LookupSource, Receipt, Source};
-use common::domain::submission::Submission;
-use common::domain::timestamp::Timestamp;
-use serde_json::json;
+use common::domain::receipt::payload::ReceiptKey;
+use common::domain::receipt::{LookupSource, Source};
 
 use super::photo::{PhotoCopier, ShownPhoto};
 use super::queue::ClaimedSubmission;
 use super::related::{RelatedSubmission, related};
 use crate::approvals::action;
-use crate::failure::Failure;
+use crate::prelude::*;
 use crate::settle::prize;
-use crate::tables::Tables;
 
 #[derive(Clone, Debug)]
 pub struct ReviewItem {
@@ -37,7 +32,7 @@ impl ReviewItem {
         copier: &PhotoCopier,
         claimed: ClaimedSubmission,
         now: Timestamp,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         let ClaimedSubmission {
             submission,
             is_second_look,

@@ -1,15 +1,12 @@
 //! The receipt's photo for a reviewer: a copy without hidden parts, never the file itself.
 
 use common::aws::photos::Photos;
-use common::config::{ConfigError, Env};
 use common::domain::ids::ReceiptId;
 use common::domain::receipt::photo::photo_digest;
-use common::domain::scope::Scope;
 use photo::{PhotoReader, Unreadable};
 
 use crate::audit::Recorded;
-use crate::failure::Failure;
-use crate::tables::Tables;
+use crate::prelude::*;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShownPhoto {
@@ -39,12 +36,7 @@ impl PhotoCopier {
         })
     }
 
-    pub async fn copy(
-        &self,
-        scope: &Scope,
-        id: ReceiptId,
-        _: &Recorded,
-    ) -> Result<CopiedPhoto, Failure> {
+    pub async fn copy(&self, scope: &Scope, id: ReceiptId, _: &Recorded) -> Result<CopiedPhoto> {
         let Some(file) = self.photos.read(scope, id).await? else {
             let shown =
                 ShownPhoto::Nothing("The photo is not there: it was deleted, or never arrived.");
@@ -67,9 +59,10 @@ impl PhotoCopier {
                 )
             }
             Err(Unreadable::Io(error)) => {
-                let message =
-                    format!("no process could be started to copy a photo: {error}; try again");
-                return Err(Failure::new("photo_failed", message));
+                bail!(
+                    "photo_failed",
+                    "no process could be started to copy a photo: {error}; try again"
+                );
             }
         };
         Ok(CopiedPhoto {

@@ -1,18 +1,10 @@
 //! The reviewers' progress, at most a minute old.
 
-use std::time::Duration;
+use common::domain::numbers::{AGREED, DECIDED, DIFFERED, utc_hour};
 
-use chrono_tz::Tz;
-use common::aws::MAX_CONCURRENCY;
-use common::domain::numbers::{AGREED, Cells, DECIDED, DIFFERED, Metric, utc_hour};
-use common::domain::scope::Scope;
-use common::domain::timestamp::Timestamp;
-use futures_util::{StreamExt, TryStreamExt, stream};
+use crate::prelude::*;
 
-use crate::failure::Failure;
-use crate::tables::Tables;
-
-const DAYS: i64 = 31;
+const DAYS: u32 = 31;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,16 +20,11 @@ pub async fn progress(
     scope: &Scope,
     zone: Tz,
     now: Timestamp,
-) -> Result<ReviewProgress, Failure> {
-    let day = i64::try_from(DAY.as_millis()).unwrap_or(i64::MAX);
-    let days =
-        (0..DAYS).map(|back| Timestamp::from_millis(now.as_millis() - back * day).day_in(zone));
+) -> Result<ReviewProgress> {
+    let days = (0..DAYS).map(|back| now.before(DAY * back).day_in(zone));
     let reads =
         days.map(|day| async move { tables.numbers.cells(scope, Metric::Reviews, &day).await });
-    let cells: Vec<Cells> = stream::iter(reads)
-        .buffered(MAX_CONCURRENCY)
-        .try_collect()
-        .await?;
+    let cells = concurrently(reads).await?;
     let (today, hour) = (now.day_in(zone), utc_hour(now));
     let mut progress = ReviewProgress::default();
     for (cell, amount) in cells.iter().flat_map(Cells::iter) {

@@ -1,18 +1,12 @@
 //! A reviewer's queue: what no other reviewer has, the longest waiting first.
 
-use std::collections::{BTreeSet, HashMap};
-use std::time::Duration;
+use std::collections::BTreeSet;
 
-use common::domain::ids::SubmissionId;
-use common::domain::scope::Scope;
 use common::domain::settling::Assignee;
-use common::domain::submission::Submission;
-use common::domain::timestamp::Timestamp;
 use common::store::review_locks::{LOCK_LIFETIME, ReviewLock, ReviewLocks};
 use common::store::submissions::DueSubmission;
 
-use crate::failure::Failure;
-use crate::tables::Tables;
+use crate::prelude::*;
 
 /// While the list has something free, the index is read at most twice a minute.
 const LIST_LIFETIME: Duration = Duration::from_secs(30);
@@ -64,7 +58,7 @@ impl ReviewQueue {
         tables: &Tables,
         locks: &ReviewLocks,
         now: Timestamp,
-    ) -> Result<Option<ClaimedSubmission>, Failure> {
+    ) -> Result<Option<ClaimedSubmission>> {
         let (identity, by) = (
             tables.audit.identity().await?,
             tables.audit.operator_name().await?,
@@ -103,7 +97,7 @@ impl ReviewQueue {
         &mut self,
         locks: &ReviewLocks,
         now: Timestamp,
-    ) -> Result<Vec<SubmissionId>, Failure> {
+    ) -> Result<Vec<SubmissionId>> {
         let mut lost = Vec::new();
         for id in self.claimed.clone() {
             if let ReviewLock::HeldUntil(until) =
@@ -129,17 +123,13 @@ impl ReviewQueue {
         locks: &ReviewLocks,
         id: SubmissionId,
         now: Timestamp,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         self.answered(id, now);
         Ok(locks.release(&self.scope, id, &self.holder).await?)
     }
 
     /// Leaves all to others except `but`, which have answers.
-    pub async fn leave(
-        &mut self,
-        locks: &ReviewLocks,
-        but: &[SubmissionId],
-    ) -> Result<(), Failure> {
+    pub async fn leave(&mut self, locks: &ReviewLocks, but: &[SubmissionId]) -> Result<()> {
         for id in self
             .claimed
             .clone()
@@ -164,7 +154,7 @@ impl ReviewQueue {
         )
     }
 
-    async fn list(&mut self, tables: &Tables, now: Timestamp) -> Result<(), Failure> {
+    async fn list(&mut self, tables: &Tables, now: Timestamp) -> Result<()> {
         let is_fresh = self
             .listed
             .as_ref()
@@ -172,13 +162,10 @@ impl ReviewQueue {
         if is_fresh && self.candidate(now).is_some() {
             return Ok(());
         }
-        let since = now
-            .as_millis()
-            .saturating_sub(i64::try_from(SECOND_LOOK_AGE.as_millis()).unwrap_or(i64::MAX));
         let submissions = tables.store.submissions();
         let waiting = submissions.waiting_for_operator(&self.scope).await?;
         let second_looks = submissions
-            .waiting_for_second_look(&self.scope, Timestamp::from_millis(since))
+            .waiting_for_second_look(&self.scope, now.before(SECOND_LOOK_AGE))
             .await?;
         self.listed = Some(Listed {
             at: now,

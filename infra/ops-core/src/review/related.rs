@@ -4,15 +4,7 @@
 //! phones with the same basket. Only the first claim of a purchase or of an unreadable photo is
 //! recorded, and no index has baskets.
 
-use std::collections::BTreeMap;
-
-use common::domain::ids::SubmissionId;
-use common::domain::receipt::payload::VerificationCode;
-use common::domain::submission::Submission;
-use futures_util::{StreamExt, TryStreamExt, stream};
-
-use crate::failure::Failure;
-use crate::tables::Tables;
+use crate::prelude::*;
 
 const MAX_PER_PHONE: u8 = 10;
 
@@ -39,7 +31,7 @@ pub async fn related(
     of: &Submission,
     code: Option<&VerificationCode>,
     digest: Option<&str>,
-) -> Result<Vec<RelatedSubmission>, Failure> {
+) -> Result<Vec<RelatedSubmission>> {
     let (scope, submissions) = (&of.scope, tables.store.submissions());
     let mut found: BTreeMap<SubmissionId, Vec<Relation>> = BTreeMap::new();
     let phone = submissions
@@ -69,10 +61,7 @@ pub async fn related(
             submission,
         }))
     });
-    let related: Vec<_> = stream::iter(reads)
-        .buffered(usize::from(MAX_PER_PHONE))
-        .try_collect()
-        .await?;
+    let related = concurrently(reads).await?;
     let mut related: Vec<_> = related.into_iter().flatten().collect();
     related.sort_by_key(|other| std::cmp::Reverse(other.submission.created_at));
     Ok(related)

@@ -1,17 +1,14 @@
 //! Sends the smoke test's requests and describes unexpected replies.
 
-use std::time::Duration;
-
 use common::upstream::http_client::{self, Addresses, HttpClient, Timeouts, TransportError};
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method};
 use reqwest::{Body, Request, Url};
-use serde::Serialize;
-use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
-use crate::failure::Failure;
-use crate::format::printable;
+use crate::prelude::*;
+
+pub(super) const SUBMISSIONS: &str = "/api/v1/submissions";
 
 /// API Gateway gives up after 30 s.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(35);
@@ -36,13 +33,6 @@ pub(super) struct Caller<'a> {
     pub(super) steps: Vec<Step>,
 }
 
-pub(super) struct Ask<'a> {
-    pub(super) method: Method,
-    pub(super) path: &'a str,
-    pub(super) idempotency_key: Option<String>,
-    pub(super) body: Option<Value>,
-}
-
 pub(super) struct Reply {
     what: &'static str,
     status: u16,
@@ -51,27 +41,8 @@ pub(super) struct Reply {
     pub(super) json: Value,
 }
 
-impl<'a> Ask<'a> {
-    pub(super) fn get(path: &'a str) -> Self {
-        Self {
-            method: Method::GET,
-            path,
-            idempotency_key: None,
-            body: None,
-        }
-    }
-
-    pub(super) fn post(path: &'a str, body: Value) -> Self {
-        Self {
-            method: Method::POST,
-            body: Some(body),
-            ..Self::get(path)
-        }
-    }
-}
-
 impl<'a> Caller<'a> {
-    pub(super) fn new(base_url: &'a str, key: &str) -> Result<Self, Failure> {
+    pub(super) fn new(base_url: &'a str, key: &str) -> Result<Self> {
         let timeouts = Timeouts {
             connect: REPLY_TIMEOUT,
             read: REPLY_TIMEOUT,
@@ -86,23 +57,44 @@ impl<'a> Caller<'a> {
         })
     }
 
-    /// The reply must have this status.
-    pub(super) async fn ask(
+    pub(super) async fn get(
         &mut self,
         what: &'static str,
-        ask: Ask<'_>,
+        path: &str,
         status: u16,
-    ) -> Result<Reply, Failure> {
-        let url = format!("{}{}", self.base_url, ask.path);
+    ) -> Result<Reply> {
+        self.call(what, Method::GET, path, None, status).await
+    }
+
+    pub(super) async fn post(
+        &mut self,
+        what: &'static str,
+        path: &str,
+        body: Value,
+    ) -> Result<Reply> {
+        self.call(what, Method::POST, path, Some(body), 200).await
+    }
+
+    /// Sends a request with the key; the reply must have this status. Each code has an idempotency key of its own.
+    pub(super) async fn call(
+        &mut self,
+        what: &'static str,
+        method: Method,
+        path: &str,
+        body: Option<Value>,
+        status: u16,
+    ) -> Result<Reply> {
+        let url = format!("{}{path}", self.base_url);
         let mut headers = HeaderMap::from_iter([(AUTHORIZATION, self.key.clone())]);
-        if let Some(key) = ask.idempotency_key {
-            headers.insert("idempotency-key", header_value(what, &key)?);
-        }
-        if ask.body.is_some() {
+        if let Some(body) = &body {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            let code = body.get("code").and_then(Value::as_str);
+            if let Some(code) = code.filter(|_| path == SUBMISSIONS) {
+                headers.insert("idempotency-key", header_value(what, code)?);
+            }
         }
-        let body = ask.body.map(|body| body.to_string()).unwrap_or_default();
-        let reply = self.send(what, ask.method, &url, headers, body).await?;
+        let body = body.map(|body| body.to_string()).unwrap_or_default();
+        let reply = self.send(what, method, &url, headers, body).await?;
         reply.status(&[status])
     }
 
@@ -113,7 +105,7 @@ impl<'a> Caller<'a> {
         url: &str,
         headers: HeaderMap,
         body: impl Into<Body>,
-    ) -> Result<Reply, Failure> {
+    ) -> Result<Reply> {
         let started = Instant::now();
         let url = Url::parse(url)
             .map_err(|error| failed(what, &format!("the URL is invalid: {error}")))?;
@@ -157,11 +149,11 @@ impl<'a> Caller<'a> {
         what: &'static str,
         path: &str,
         state: &str,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         let started = Instant::now();
         let before = self.steps.len();
         loop {
-            let reply = self.ask(what, Ask::get(path), 200).await?;
+            let reply = self.get(what, path, 200).await?;
             self.steps.truncate(before);
             if reply.json.get("state").is_some_and(|found| found == state)
                 || started.elapsed() >= MAX_WAIT
@@ -175,7 +167,7 @@ impl<'a> Caller<'a> {
 }
 
 impl Reply {
-    pub(super) fn status(self, expected: &[u16]) -> Result<Self, Failure> {
+    pub(super) fn status(self, expected: &[u16]) -> Result<Self> {
         let holds = expected.contains(&self.status);
         let names: Vec<_> = expected.iter().map(u16::to_string).collect();
         self.check(
@@ -184,14 +176,14 @@ impl Reply {
         )
     }
 
-    pub(super) fn field(self, pointer: &str, value: impl Into<Value>) -> Result<Self, Failure> {
+    pub(super) fn field(self, pointer: &str, value: impl Into<Value>) -> Result<Self> {
         let value = value.into();
         let holds = self.json.pointer(pointer) == Some(&value);
         self.check(holds, &format!("`{pointer}` should be {value}"))
     }
 
     /// `None` accepts any value.
-    pub(super) fn header(self, name: &str, value: Option<&str>) -> Result<Self, Failure> {
+    pub(super) fn header(self, name: &str, value: Option<&str>) -> Result<Self> {
         let found = self.headers.get(name);
         let holds = found.is_some_and(|found| value.is_none_or(|value| found == value));
         let expected = value.map(|value| format!(": {value}")).unwrap_or_default();
@@ -202,7 +194,7 @@ impl Reply {
     }
 
     /// The error has `expected` and the reply.
-    fn check(self, holds: bool, expected: &str) -> Result<Self, Failure> {
+    fn check(self, holds: bool, expected: &str) -> Result<Self> {
         if holds {
             Ok(self)
         } else {
@@ -210,7 +202,7 @@ impl Reply {
         }
     }
 
-    pub(super) fn text(&self, pointer: &str) -> Result<String, Failure> {
+    pub(super) fn text(&self, pointer: &str) -> Result<String> {
         let text = self.json.pointer(pointer).and_then(Value::as_str);
         text.map(str::to_owned)
             .ok_or_else(|| self.unexpected(&format!("there should be a text `{pointer}`")))
@@ -228,10 +220,10 @@ impl Reply {
     }
 }
 
-fn header_value(what: &'static str, text: &str) -> Result<HeaderValue, Failure> {
+fn header_value(what: &'static str, text: &str) -> Result<HeaderValue> {
     HeaderValue::from_str(text).map_err(|error| failed(what, &error.to_string()))
 }
 
 fn failed(what: &'static str, why: &str) -> Failure {
-    Failure::new("smoke_failed", format!("{what}: {why}"))
+    failure!("smoke_failed", "{what}: {why}")
 }

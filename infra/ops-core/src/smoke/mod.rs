@@ -6,23 +6,19 @@
 mod caller;
 
 use std::net::IpAddr;
-use std::time::Duration;
 
-use common::domain::scope::{Environment, Scope};
-use common::domain::timestamp::Timestamp;
 use common::random;
 use http::header::IF_NONE_MATCH;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
-use serde_json::{Value, json};
 
 pub use self::caller::Step;
-use self::caller::{Ask, Caller, Reply};
+use self::caller::{Caller, Reply, SUBMISSIONS};
 use crate::campaign_file;
-use crate::failure::Failure;
-use crate::tables::Tables;
+use crate::prelude::*;
 use crate::{campaigns, keys};
 
 const CAMPAIGN: &str = include_str!("campaign.yaml");
+const RECEIPTS: &str = "/api/v1/receipts";
 const LABEL: &str = "smoke test";
 /// More than the test makes.
 const PER_MINUTE: u32 = 600;
@@ -32,7 +28,7 @@ const KEY_TTL: Duration = Duration::from_hours(1);
 const PHOTO: &[u8] = b"\xff\xd8\xff\xe0 the photo of a smoke test";
 
 /// Fails with the first wrong reply; revokes the key and archives the campaign in any case.
-pub async fn run(tables: &Tables, url: &str, now: Timestamp) -> Result<Vec<Step>, Failure> {
+pub async fn run(tables: &Tables, url: &str, now: Timestamp) -> Result<Vec<Step>> {
     let base_url = base_url(url)?;
     let file = campaign_file::read_bytes("campaign.yaml", CAMPAIGN.as_bytes());
     let file =
@@ -52,14 +48,14 @@ async fn with_key(
     scope: &Scope,
     base_url: &str,
     now: Timestamp,
-) -> Result<Vec<Step>, Failure> {
+) -> Result<Vec<Step>> {
     let issued = keys::issue(tables, scope, Some(LABEL), PER_MINUTE, Some(KEY_TTL), now).await?;
     let checked = everything(base_url, &issued.key).await;
     keys::revoke(tables, &issued.record.key_id, now).await?;
     checked
 }
 
-fn base_url(url: &str) -> Result<String, Failure> {
+fn base_url(url: &str) -> Result<String> {
     let with_scheme = match url.split_once("://") {
         Some(_) => url.to_owned(),
         None if is_this_machine(url) => format!("http://{url}"),
@@ -76,9 +72,11 @@ fn base_url(url: &str) -> Result<String, Failure> {
     if is_address {
         return Ok(with_scheme.to_owned());
     }
-    let message = "--url must be where the API is, with nothing after the host, such as https://entry.example.com or \
-                   http://127.0.0.1:8080";
-    Err(Failure::new("url_invalid", message))
+    bail!(
+        "url_invalid",
+        "--url must be where the API is, with nothing after the host, such as https://entry.example.com or \
+                   http://127.0.0.1:8080"
+    )
 }
 
 fn is_this_machine(url: &str) -> bool {
@@ -91,7 +89,7 @@ fn is_this_machine(url: &str) -> bool {
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
-async fn everything(base_url: &str, key: &str) -> Result<Vec<Step>, Failure> {
+async fn everything(base_url: &str, key: &str) -> Result<Vec<Step>> {
     let mut caller = Caller::new(base_url, key)?;
     // Keeps the entries of different runs apart.
     let run = u64::from_le_bytes(random::bytes());
@@ -104,10 +102,10 @@ async fn everything(base_url: &str, key: &str) -> Result<Vec<Step>, Failure> {
 }
 
 /// Headers, authentication and errors.
-async fn contract(caller: &mut Caller<'_>) -> Result<(), Failure> {
+async fn contract(caller: &mut Caller<'_>) -> Result<()> {
     let path = "/api/v1/campaign";
     caller
-        .ask("reading the campaign", Ask::get(path), 200)
+        .get("reading the campaign", path, 200)
         .await?
         .field("/slug", "smoke-test")?
         .field("/livemode", false)?
@@ -115,25 +113,21 @@ async fn contract(caller: &mut Caller<'_>) -> Result<(), Failure> {
         .header("cache-control", Some("no-store"))?
         .header("x-request-id", None)?;
     let url = format!("{}{path}", caller.base_url);
-    let what = "asking without a key";
-    let refused = get(caller, what, &url).await?;
+    let refused = page(caller, "asking without a key", &url).await?;
     let refused = refused
         .status(&[401])?
         .field("/error/code", "key_missing")?;
-    let page = refused.text("/error/docs_url")?;
-    let what = "opening an error's page";
-    get(caller, what, &page).await?.status(&[200])?;
+    let url = refused.text("/error/docs_url")?;
+    let opened = page(caller, "opening an error's page", &url).await?;
+    opened.status(&[200])?;
     let what = "asking for a path that is not there";
     caller
-        .ask(what, Ask::get("/api/v1/nothing"), 404)
+        .get(what, "/api/v1/nothing", 404)
         .await?
         .field("/error/code", "not_found")?;
-    let patch = Ask {
-        method: Method::PATCH,
-        ..Ask::get(path)
-    };
+    let what = "asking with a wrong method";
     caller
-        .ask("asking with a wrong method", patch, 405)
+        .call(what, Method::PATCH, path, None, 405)
         .await?
         .field("/error/code", "method_not_allowed")?
         .header("allow", Some("GET"))?;
@@ -141,63 +135,61 @@ async fn contract(caller: &mut Caller<'_>) -> Result<(), Failure> {
 }
 
 /// Sends no key.
-async fn get(caller: &mut Caller<'_>, what: &'static str, url: &str) -> Result<Reply, Failure> {
+async fn page(caller: &mut Caller<'_>, what: &'static str, url: &str) -> Result<Reply> {
     let headers = HeaderMap::new();
     caller.send(what, Method::GET, url, headers, "").await
 }
 
-fn submission(run: u64, number: u32, body: &Value) -> Ask<'static> {
-    Ask {
-        idempotency_key: Some(format!("smoke-{run:016x}-{number}")),
-        ..Ask::post("/api/v1/submissions", body.clone())
-    }
-}
-
 /// Pre-check, entry, replay, look-up, settling later.
-async fn codes(caller: &mut Caller<'_>, run: u64, phone: &str) -> Result<(), Failure> {
-    let code = format!("TEST-0-VALID.{run:x}");
+async fn codes(caller: &mut Caller<'_>, run: u64, phone: &str) -> Result<()> {
+    let code = format!("TEST-0-VALID.{run:016x}");
     let check = json!({ "code": code, "phone": phone });
-    let check = Ask::post("/api/v1/codes/check", check);
     caller
-        .ask("pre-checking a code", check, 200)
+        .post("pre-checking a code", "/api/v1/codes/check", check)
         .await?
         .field("/precheck", "valid")?;
     let body = json!({ "phone": phone, "code": code, "consent": true });
     let id = caller
-        .ask("entering a code", submission(run, 1, &body), 200)
+        .post("entering a code", SUBMISSIONS, body.clone())
         .await?
         .field("/message_key", "entered")?
         .text("/id")?;
-    let what = "sending the same request again";
     caller
-        .ask(what, submission(run, 1, &body), 200)
+        .post("sending the same request again", SUBMISSIONS, body)
         .await?
         .field("/id", id.as_str())?
         .header("idempotent-replayed", Some("true"))?;
-    let path = format!("/api/v1/submissions/{id}");
     caller
-        .ask("reading the submission", Ask::get(&path), 200)
+        .get(
+            "reading the submission",
+            &format!("{SUBMISSIONS}/{id}"),
+            200,
+        )
         .await?
         .field("/state", "accepted")?;
-    let lookup = Ask::post("/api/v1/submissions/lookup", json!({ "phone": phone }));
+    let lookup = json!({ "phone": phone });
     caller
-        .ask("looking the phone up", lookup, 200)
+        .post(
+            "looking the phone up",
+            &format!("{SUBMISSIONS}/lookup"),
+            lookup,
+        )
         .await?
         .field("/submissions/0/id", id)?
         .field("/total_entries", 1)?;
 
-    let slow = json!({ "phone": phone, "code": format!("TEST-0-SLOW.{run:x}"), "consent": true });
+    let slow =
+        json!({ "phone": phone, "code": format!("TEST-0-SLOW.{run:016x}"), "consent": true });
     let what = "entering a code that is settled later";
-    let open = caller.ask(what, submission(run, 2, &slow), 200).await?;
+    let open = caller.post(what, SUBMISSIONS, slow).await?;
     let open = open.field("/state", "unknown")?;
     accepted(caller, "waiting until it is settled", &open).await
 }
 
-async fn typed_receipt(caller: &mut Caller<'_>, run: u64, phone: &str) -> Result<(), Failure> {
+async fn typed_receipt(caller: &mut Caller<'_>, run: u64, phone: &str) -> Result<()> {
     let typed = json!({ "type": "typed", "code": "TEST0VERIFIED", "time": "10:15" });
-    let announce = Ask::post("/api/v1/receipts", typed);
     let receipt = caller
-        .ask("announcing a typed receipt", announce, 200)
+        .post("announcing a typed receipt", RECEIPTS, typed)
         .await?
         .field("/state", "uploaded")?
         .text("/id")?;
@@ -206,25 +198,19 @@ async fn typed_receipt(caller: &mut Caller<'_>, run: u64, phone: &str) -> Result
     accepted(caller, "waiting until the typed receipt is judged", &open).await
 }
 
-async fn photo(caller: &mut Caller<'_>, run: u64, phone: &str) -> Result<(), Failure> {
+async fn photo(caller: &mut Caller<'_>, run: u64, phone: &str) -> Result<()> {
     let announced = json!({
         "type": "photo", "content_type": "image/jpeg", "size_bytes": PHOTO.len(), "qr_payload": "TEST0VERIFIED",
     });
-    let announce = Ask::post("/api/v1/receipts", announced);
     let receipt = caller
-        .ask("announcing a photo", announce, 200)
+        .post("announcing a photo", RECEIPTS, announced)
         .await?
         .field("/state", "awaiting_upload")?
         .text("/id")?;
-    let path = format!("/api/v1/receipts/{receipt}");
-    let url_path = format!("{path}/upload-url");
-    let fresh = Ask {
-        method: Method::POST,
-        ..Ask::get(&url_path)
-    };
-    let fresh = caller
-        .ask("asking for a fresh upload URL", fresh, 200)
-        .await?;
+    let path = format!("{RECEIPTS}/{receipt}");
+    let fresh = format!("{path}/upload-url");
+    let what = "asking for a fresh upload URL";
+    let fresh = caller.call(what, Method::POST, &fresh, None, 200).await?;
     let url = fresh.text("/upload/url")?;
     let headers = upload_headers(&fresh.json);
     let mut bare = headers.clone();
@@ -265,21 +251,15 @@ async fn enter(
     number: u32,
     phone: &str,
     receipt: &str,
-) -> Result<Reply, Failure> {
-    let code = format!("TEST-0-VALID.{run:x}.{number}");
+) -> Result<Reply> {
+    let code = format!("TEST-0-VALID.{run:016x}.{number}");
     let body = json!({ "phone": phone, "code": code, "consent": true, "receipt_id": receipt });
-    let open = caller
-        .ask(what, submission(run, number, &body), 200)
-        .await?;
+    let open = caller.post(what, SUBMISSIONS, body).await?;
     open.field("/message_key", "receipt_received")
 }
 
-async fn accepted(
-    caller: &mut Caller<'_>,
-    what: &'static str,
-    open: &Reply,
-) -> Result<(), Failure> {
-    let path = format!("/api/v1/submissions/{}", open.text("/id")?);
+async fn accepted(caller: &mut Caller<'_>, what: &'static str, open: &Reply) -> Result<()> {
+    let path = format!("{SUBMISSIONS}/{}", open.text("/id")?);
     caller.wait_for(what, &path, "accepted").await
 }
 

@@ -1,16 +1,10 @@
 //! The answer to "my code says used": who entered it, and when.
 
-use std::time::Duration;
-
 use chrono::DateTime;
-use chrono_tz::Tz;
-use common::domain::submission::{CodeRefusal, State, Submission};
-use common::domain::timestamp::Timestamp;
-use serde_json::{Value, json};
+use common::domain::submission::CodeRefusal;
 
-use crate::failure::Failure;
 use crate::phones;
-use crate::tables::Tables;
+use crate::prelude::*;
 
 #[derive(Clone, Debug)]
 pub struct CodeEntered {
@@ -23,7 +17,7 @@ pub struct CodeEntered {
 
 impl CodeEntered {
     /// An unreadable phone is shown as such.
-    pub async fn by(tables: &Tables, holder: Submission, zone: Tz) -> Result<Self, Failure> {
+    pub async fn by(tables: &Tables, holder: Submission, zone: Tz) -> Result<Self> {
         let phone = phones::shown(tables, &holder, false).await?;
         Ok(Self {
             phone,
@@ -35,11 +29,7 @@ impl CodeEntered {
     }
 
     /// `None` if the code was not the reason, or its entry is gone.
-    pub async fn before(
-        tables: &Tables,
-        rejected: &Submission,
-        zone: Tz,
-    ) -> Result<Option<Self>, Failure> {
+    pub async fn before(tables: &Tables, rejected: &Submission, zone: Tz) -> Result<Option<Self>> {
         let Some(CodeRefusal { holder, batch }) = &rejected.code_refusal else {
             return Ok(None);
         };

@@ -1,16 +1,12 @@
 //! The history of a submission, from its records.
 
-use chrono_tz::Tz;
 use common::domain::settling::Assignee;
+use common::domain::submission::PastState;
 use common::domain::submission::approval::Approval;
-use common::domain::submission::{OperatorDecision, PastState, Submission};
-use common::domain::timestamp::Timestamp;
-use serde::Serialize;
-use serde_json::json;
 
 use super::code_entered::CodeEntered;
 use crate::approvals::in_words;
-use crate::receipts::ReceiptView;
+use crate::prelude::*;
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Timeline {
@@ -33,12 +29,12 @@ impl Timeline {
     pub fn new(
         submission: &Submission,
         code_entered: Option<&CodeEntered>,
-        receipt: Option<&ReceiptView>,
+        receipt: Option<&Receipt>,
         zone: Tz,
     ) -> Self {
         let mut events = Vec::new();
         let mut add = |at, what: String| events.push(Event { at, what });
-        if let Some(ReceiptView { receipt, .. }) = receipt {
+        if let Some(receipt) = receipt {
             add(
                 receipt.created_at,
                 format!("receipt {} made", receipt.receipt_id),
@@ -108,7 +104,7 @@ fn sentence(state: &PastState) -> String {
     format!("{}{begun}{}", parts.join(", "), anomaly.unwrap_or_default())
 }
 
-pub fn said(decision: &OperatorDecision) -> String {
+fn said(decision: &OperatorDecision) -> String {
     let words = |by: &str, why: &Option<String>| match why {
         Some(why) => format!("by {by}: {why}"),
         None => format!("by {by}"),

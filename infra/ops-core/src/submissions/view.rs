@@ -1,35 +1,29 @@
-use chrono_tz::Tz;
-use common::config::Env;
-use common::domain::partner::reply::{PartnerMessage, UpstreamCode};
-use common::domain::receipt::judgement::ReceiptSummary;
-use common::domain::receipt::payload::VerificationCode;
+use common::aws::photos::LINK_LIFETIME;
+use common::domain::receipt::Source;
 use common::domain::receipt::photo::PhotoType;
-use common::domain::receipt::{Receipt, Source};
-use common::domain::retry::LookupFailures;
+use common::domain::retry::{LookupFailures, PartnerProgress};
 use common::domain::settling::{Assignee, PendingSettlement};
-use common::domain::submission::{DeclaredPurchase, Submission};
-use common::domain::timestamp::Timestamp;
-use serde_json::{Value, json};
+use common::domain::submission::DeclaredPurchase;
 
 use super::code_entered::CodeEntered;
-use super::timeline::{Timeline, proposed, said};
+use super::timeline::{Timeline, proposed};
 use super::{Disclosure, record_disclosure};
 use crate::approvals::proposal_json;
-use crate::failure::Failure;
-use crate::format::{NOTHING, grouped, zoned_time};
 use crate::phones;
-use crate::receipts::{self, ReceiptView};
-use crate::tables::Tables;
-use crate::view::{self, Columns, extended, of_record, write_times_out};
+use crate::prelude::*;
+use crate::view::{self, Columns, write_times_out};
 
 const HIDDEN: &str = "hidden; --show-receipt shows it";
 const HIDDEN_PHOTO: &str = "hidden; --show-photo links to it";
 
-const FACTS: &Columns = &[
-    ("ref", "/ref"),
+/// The columns of exports and the first facts, each with its place in the view. Those that end in `_local` are in the campaign's
+/// time zone. New ones are added at the end, since the spreadsheets of others count them.
+pub(crate) const COLUMNS: [(&str, &str); 33] = [
     ("id", "/id"),
+    ("ref", "/ref"),
     ("campaign", "/campaign"),
     ("environment", "/environment"),
+    ("entrant_id", "/entrant_id"),
     ("phone", "/phone"),
     ("state", "/state"),
     ("review_status", "/review_status"),
@@ -38,17 +32,49 @@ const FACTS: &Columns = &[
     ("reasons", "/reasons"),
     ("entries", "/entries"),
     ("instant_win", "/instant_win"),
-    ("region", "/region"),
-    ("receipt_id", "/receipt_id"),
     ("day", "/day"),
     ("created_at", "/created_at"),
+    ("created_at_local", "/created_at"),
     ("updated_at", "/updated_at"),
+    ("updated_at_local", "/updated_at"),
+    ("region", "/region"),
+    ("claimed_items", "/claimed_items"),
+    ("claimed_branch", "/claimed/branch"),
+    ("consent_version", "/consent/version"),
+    ("consent_language", "/consent/language"),
+    ("receipt_id", "/receipt_id"),
+    ("receipt_date", "/receipt/date"),
+    ("receipt_branch", "/receipt/branch"),
+    ("receipt_items", "/receipt/items_summary"),
+    ("upstream_code", "/partner_said/code"),
+    ("upstream_message", "/partner_said/message"),
+    ("decided_by", "/decision/by"),
+    ("decided_at", "/decision/at"),
+    ("decided_at_local", "/decision/at"),
+    ("decision_why", "/decision/why"),
+];
+
+/// What is shown besides.
+const FACTS: &Columns = &[
+    ("counted_entries", "/receipt/counted_entries"),
+    ("confirmed_by", "/decision/confirmed/by"),
+    ("confirmed_why", "/decision/confirmed/why"),
     ("assignee", "/settling/assignee"),
+    ("next_step_at", "/settling/next_step_at"),
+    ("waiting_since", "/settling/waiting_since"),
+    ("under_way", "/settling/under_way"),
+    ("lookup_failures", "/settling/lookups"),
     ("anomaly", "/settling/anomaly"),
+    ("anomaly_said", "/anomaly_said"),
+    ("purchase", "/purchase"),
     ("receipt_type", "/receipt_source/type"),
+    ("receipt_code", "/receipt_source/code"),
+    ("receipt_time", "/receipt_source/time"),
+    ("qr_payload", "/receipt_source/qr_payload"),
     ("photo_type", "/receipt_source/arrived/content_type"),
     ("photo_bytes", "/receipt_source/arrived/bytes"),
     ("photo_seen_at", "/receipt_source/arrived/seen_at"),
+    ("photo_link", "/receipt_source/link/url"),
     ("link_expires_at", "/receipt_source/link/expires_at"),
 ];
 
@@ -57,7 +83,9 @@ pub struct SubmissionView<'a> {
     phone: String,
     /// The reason why its code was refused.
     code_entered: Option<CodeEntered>,
-    receipt: Option<ReceiptView>,
+    receipt: Option<Receipt>,
+    /// Shows the photo to anyone who has it.
+    link: Option<Value>,
     pub zone: Tz,
     show_receipt: bool,
 }
@@ -70,15 +98,28 @@ impl<'a> SubmissionView<'a> {
         submission: &'a Submission,
         show: Disclosure,
         now: Timestamp,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         let recorded = record_disclosure(tables, submission, show, now).await?;
-        let photo = recorded.as_ref().filter(|_| show.photo);
+        let receipt = match submission.receipt_id {
+            Some(id) => tables.store.receipts().get(&submission.scope, id).await?,
+            None => None,
+        };
+        let link = match (&receipt, recorded) {
+            (Some(receipt), Some(_)) if show.photo && receipt.arrived.is_some() => {
+                let photos = tables.photos(env)?;
+                let url = photos.link(&receipt.scope, receipt.receipt_id).await?;
+                let expires_at = now.after(LINK_LIFETIME).to_string();
+                Some(json!({ "url": url, "expires_at": expires_at }))
+            }
+            (_, _) => None,
+        };
         let zone = tables.campaign(&submission.scope.campaign).await?.timezone;
         Ok(Self {
             submission,
             phone: phones::shown(tables, submission, show.phone).await?,
             code_entered: CodeEntered::before(tables, submission, zone).await?,
-            receipt: receipts::of_submission(tables, env, submission, photo, now).await?,
+            receipt,
+            link,
             zone,
             show_receipt: show.receipt,
         })
@@ -90,16 +131,15 @@ impl<'a> SubmissionView<'a> {
     }
 
     pub fn has_photo(&self) -> bool {
-        let source = self.receipt.as_ref().map(|seen| &seen.receipt.source);
+        let source = self.receipt.as_ref().map(|receipt| &receipt.source);
         matches!(source, Some(Source::Photo { .. }))
     }
 
     pub(crate) fn as_json(&self) -> Value {
         let submission = self.submission;
-        let source = self.receipt.as_ref().map(|seen| {
-            let source = receipt_source(&seen.receipt, self.show_receipt);
-            let link = seen.photo.as_ref().map(of_record);
-            extended(source, self.has_photo().then(|| ("link", json!(link))))
+        let source = self.receipt.as_ref().map(|receipt| {
+            let source = receipt_source(receipt, self.show_receipt);
+            extended(source, self.has_photo().then(|| ("link", json!(self.link))))
         });
         let entered = self.code_entered.as_ref();
         let mut more = vec![("receipt_source", json!(source))];
@@ -108,84 +148,49 @@ impl<'a> SubmissionView<'a> {
             more.push(("purchase", json!(submission.purchase)));
             more.push(("anomaly_said", json!(anomaly_excerpt(submission))));
         }
-        extended(as_json(submission, &self.phone), more)
+        extended(as_json(submission, self.phone.as_str()), more)
     }
 
     /// Named as in the API.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
-        let submission = self.submission;
-        let time = |at| zoned_time(at, self.zone);
+        let (submission, receipt) = (self.submission, self.receipt.as_ref());
         let settling = submission.settling.as_ref();
-        let partner = settling.map(PendingSettlement::partner_progress);
-        let source = self.receipt.as_ref().map(|seen| &seen.receipt.source);
-        let (code, sent_at, payload) = match source {
-            Some(Source::Typed { code, time }) => (Some(code.as_str()), Some(time.expose()), None),
-            Some(Source::Photo { qr_payload, .. }) => (None, None, qr_payload.as_deref()),
-            None => (None, None, None),
+        let partner = settling
+            .filter(|_| submission.partner_code.is_some())
+            .map(PendingSettlement::partner_progress);
+        let asked = |partner: PartnerProgress| {
+            let redeemed = match partner.maybe_redeemed {
+                true => "perhaps redeemed; ask it about the id",
+                false => "not redeemed",
+            };
+            format!("asked {} times in vain, {redeemed}", partner.attempts)
         };
-        let secret = |text: &str| if self.show_receipt { text } else { HIDDEN }.to_owned();
-        let purchase = submission.purchase.as_ref().map(VerificationCode::as_str);
-        let decision = submission.decision.as_ref();
+        let has_hidden = self.link.is_none() && receipt.is_some_and(|one| one.arrived.is_some());
         let facts = [
-            ("claimed", submission.claimed.as_ref().map(claimed)),
-            ("receipt", submission.receipt.as_ref().map(receipt)),
-            ("partner_said", submission.upstream.as_ref().map(upstream)),
-            (
-                "decision",
-                decision.map(|one| format!("at {} {}", time(one.at), said(one))),
-            ),
             ("proposal", proposed(submission).map(|(_, words)| words)),
             (
                 "code",
                 self.code_entered.as_ref().map(CodeEntered::sentence),
             ),
+            ("partner", partner.map(asked)),
             (
-                "next_step",
-                settling.map(|settling| next_step(settling, time)),
+                "receipt_code",
+                receipt
+                    .filter(|_| !self.show_receipt)
+                    .map(|_| HIDDEN.to_owned()),
             ),
-            (
-                "lookup_failures",
-                settling.and_then(|settling| lookup_failures(settling.lookup_failures())),
-            ),
-            (
-                "partner_asked",
-                partner
-                    .filter(|partner| partner.attempts > 0)
-                    .map(|partner| format!("{} times in vain", partner.attempts)),
-            ),
-            (
-                "partner_redeemed",
-                partner
-                    .filter(|_| submission.partner_code.is_some())
-                    .map(|partner| match partner.maybe_redeemed {
-                        true => "perhaps; ask it about the id".to_owned(),
-                        false => "no".to_owned(),
-                    }),
-            ),
-            ("anomaly_said", anomaly_excerpt(submission).map(secret)),
-            (
-                "purchase",
-                purchase.filter(|_| source.is_some()).map(secret),
-            ),
-            ("receipt_code", code.map(secret)),
-            ("receipt_time", sent_at.as_deref().map(secret)),
-            ("qr_payload", payload.map(secret)),
-            ("photo_link", self.photo_link()),
+            ("photo_link", has_hidden.then(|| HIDDEN_PHOTO.to_owned())),
         ];
-        let facts = facts
-            .into_iter()
-            .filter_map(|(name, value)| Some((name, value?)));
-        view::facts(FACTS, &self.as_json(), self.zone)
-            .into_iter()
-            .filter(|(_, value)| !matches!(value.as_str(), "" | NOTHING))
-            .chain(facts)
-            .collect()
-    }
-
-    fn photo_link(&self) -> Option<String> {
-        let seen = self.receipt.as_ref()?;
-        let link = seen.photo.as_ref().map(|link| link.url.clone());
-        link.or_else(|| seen.receipt.arrived.map(|_| HIDDEN_PHOTO.to_owned()))
+        let view = self.as_json();
+        let mut known = view::facts(&COLUMNS, &view, self.zone);
+        known.extend(view::facts(FACTS, &view, self.zone));
+        known.retain(|(_, value)| !value.is_empty());
+        known.extend(
+            facts
+                .into_iter()
+                .filter_map(|(name, value)| Some((name, value?))),
+        );
+        known
     }
 }
 
@@ -194,54 +199,16 @@ fn anomaly_excerpt(submission: &Submission) -> Option<&str> {
     anomaly.excerpt.as_deref()
 }
 
-fn claimed(claimed: &DeclaredPurchase) -> String {
-    let items = claimed
-        .items
-        .iter()
-        .map(|item| format!("{} x {}", item.qty, item.key));
-    let branch = claimed.branch.iter().map(|branch| format!("at {branch}"));
-    items.chain(branch).collect::<Vec<_>>().join(", ")
-}
-
-fn receipt(receipt: &ReceiptSummary) -> String {
-    let counted = receipt
-        .counted_entries
-        .map(|entries| format!("{} entries counted", grouped(entries.into())));
-    let parts = [
-        &receipt.date,
-        &receipt.branch,
-        &receipt.items_summary,
-        &counted,
-    ];
-    let parts: Vec<_> = parts.into_iter().flatten().cloned().collect();
-    parts.join(", ")
-}
-
-fn upstream(upstream: &PartnerMessage) -> String {
-    let code = match &upstream.code {
-        UpstreamCode::Number(number) => number.to_string(),
-        UpstreamCode::Text(text) => text.clone(),
-    };
-    match &upstream.message {
-        Some(message) => format!("{code}: {message}"),
-        None => code,
-    }
-}
-
-/// The due time, or the start of waiting for an operator.
-pub fn next_step(settling: &PendingSettlement, time: impl Fn(Timestamp) -> String) -> String {
-    let at = time(settling.next_step_at);
-    match settling.assignee {
-        Assignee::Operator => format!("waits since {at}"),
-        Assignee::Service if settling.attempts_started > 0 => {
-            format!("under way; due again at {at} if it is lost")
-        }
-        Assignee::Service => format!("due at {at}"),
-    }
+fn items_in_words(claimed: &DeclaredPurchase) -> String {
+    let items = claimed.items.iter();
+    let items: Vec<_> = items
+        .map(|item| format!("{} x {}", item.qty, item.key))
+        .collect();
+    items.join(", ")
 }
 
 /// `None` if there were none.
-pub fn lookup_failures(failures: LookupFailures) -> Option<String> {
+fn lookup_failures(failures: LookupFailures) -> Option<String> {
     let LookupFailures {
         missing,
         throttled,
@@ -297,18 +264,19 @@ pub(crate) fn receipt_source(receipt: &Receipt, with_secrets: bool) -> Value {
 }
 
 /// Leaves out the receipt's secrets.
-pub(crate) fn as_json(submission: &Submission, phone: &str) -> Value {
+pub(crate) fn as_json(submission: &Submission, phone: impl Into<Value>) -> Value {
     let Submission { scope, status, .. } = submission;
     let mut view = json!({
         "id": submission.submission_id,
         "ref": submission.reference().to_string(),
         "campaign": scope.campaign,
         "environment": scope.environment,
-        "phone": phone,
+        "phone": phone.into(),
         "display_status": status.display_status(),
         "reasons": submission.reasons,
         "region": submission.region,
         "claimed": submission.claimed,
+        "claimed_items": submission.claimed.as_ref().map(items_in_words),
         "consent": submission.consent,
         "receipt_id": submission.receipt_id,
         "receipt": submission.receipt,
@@ -354,12 +322,13 @@ fn settling(settling: &PendingSettlement) -> Value {
             "trouble": trouble,
             "unanswered_since": unanswered_since,
         },
+        "lookups": lookup_failures(settling.lookup_failures()),
         "prize": settling.prize,
         "anomaly": settling.anomaly.as_ref().map(|anomaly| &anomaly.summary),
     })
 }
 
-pub(crate) fn assignee(assignee: Assignee) -> &'static str {
+fn assignee(assignee: Assignee) -> &'static str {
     match assignee {
         Assignee::Service => "service",
         Assignee::Operator => "operator",

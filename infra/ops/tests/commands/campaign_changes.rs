@@ -485,14 +485,14 @@ async fn campaign_that_is_over_is_archived_and_taken_back() {
     let open = stack.file("chai.yaml", CHAI);
     let said = stack.fine(&format!("campaign apply --yes {open}")).await;
     assert!(
-        said.contains("`ops campaign unarchive chai-bora-2026` takes it back"),
+        said.contains("`ops campaign archive --undo chai-bora-2026` takes it back"),
         "{said}"
     );
     assert_eq!(
         stack.json(&format!("campaign show {SLUG}")).await["status"],
         "ended"
     );
-    stack.fine(&format!("campaign unarchive {SLUG}")).await;
+    stack.fine(&format!("campaign archive --undo {SLUG}")).await;
     assert_eq!(
         stack.json(&format!("campaign show {SLUG}")).await["status"],
         "live"

@@ -1,7 +1,6 @@
 //! Template, schema and page of campaign files, from the reader's list of fields.
 
 use common::domain::message::{Language, TextKey};
-use std::path::Path;
 
 use serde_json::Value;
 
@@ -100,17 +99,6 @@ async fn the_template_is_never_written_over_a_file() {
     assert_eq!(error["code"], "file_exists");
     assert_eq!(std::fs::read_to_string(&file).expect("it is there"), "mine");
     assert_eq!(files_in(stack.folder.path()), ["mine.yaml"]);
-}
-
-#[test]
-fn the_page_is_the_one_that_is_printed() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/campaign-file.md");
-    let written = std::fs::read_to_string(page).expect("a page");
-    assert_eq!(
-        written.trim_end(),
-        ops_core::campaign_file::page().trim_end(),
-        "run `cargo ops campaign schema --markdown > infra/docs/campaign-file.md`"
-    );
 }
 
 #[tokio::test]

@@ -103,8 +103,8 @@ async fn a_second_minting_goes_on_where_the_first_ended() {
     assert_eq!(all.len(), 15);
     let listed = stack.json(&format!("code batches {LIVE}")).await;
     let expected = json!([
-        { "batch": "batch-1", "origin": "minted", "count": 10, "prize": null, "status": "active" },
-        { "batch": "april", "origin": "minted", "count": 5, "prize": null, "status": "active" },
+        { "batch": "batch-1", "origin": "minted", "count": 10, "lengths": "12", "prize": null, "status": "active" },
+        { "batch": "april", "origin": "minted", "count": 5, "lengths": "12", "prize": null, "status": "active" },
     ]);
     assert_eq!(listed["batches"], expected);
     let error = stack
@@ -260,7 +260,7 @@ async fn imported_codes_are_found_however_they_are_written() {
         .await;
     let listed = stack.json(&format!("code batches {LIVE}")).await;
     let expected = json!({
-        "batch": "spring", "origin": "imported", "count": 4, "prize": "A mug", "status": "active",
+        "batch": "spring", "origin": "imported", "count": 4, "lengths": "8", "prize": "A mug", "status": "active",
     });
     assert_eq!(listed["batches"], json!([expected]));
     let other = format!("code import {LIVE} {more} --batch spring --prize 'A car'");
@@ -483,7 +483,7 @@ async fn mint_and_import_at_once_never_share_a_length() {
         file: brand.into(),
         ..ImportRequest::default()
     };
-    let checked = check(&tables, &scope, &request, |_, _| ())
+    let checked = check(&tables, &scope, &request, |_| ())
         .await
         .expect("codes");
     // Between the import's look and write.

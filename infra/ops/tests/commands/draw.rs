@@ -347,7 +347,7 @@ async fn entrant_gets_the_opening_of_their_row() {
 #[tokio::test]
 async fn draws_are_listed_and_those_of_tests_are_apart() {
     let stack = with_entries().await;
-    let [live, test] = ["draw list", "draw list --environment test"].map(in_campaign);
+    let [live, test] = ["draw show", "draw show --environment test"].map(in_campaign);
     assert!(stack.fine(&live).await.contains("has no draws"));
     frozen(&stack, "week-03", PRIZE).await;
     let listed = stack.fine(&live).await;

@@ -507,7 +507,7 @@ async fn certificate_needs_winners_and_a_sheet_does_not() {
     let output = stack.arg("page.html");
     let certificate = [&["draw", "certificate"], &DRAW[..], &["--output", &output]].concat();
     assert_eq!(stack.refused(&certificate).await["code"], "draw_not_run");
-    let sheet = [&["draw", "sheet"], &DRAW[..], &["--output", &output]].concat();
+    let sheet = [&["draw", "show"], &DRAW[..], &["--sheet", &output]].concat();
     stack.fine(&sheet).await;
     let page = fs::read_to_string(&output).expect("a page");
     let commitment =

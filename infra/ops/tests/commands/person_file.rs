@@ -230,7 +230,6 @@ async fn phone_is_asked_for_wherever_it_is_given_as_a_dash() {
             campaign[0],
             campaign[1],
         ],
-        &["phone", "find", "-"],
         &[
             "phone",
             "block",

@@ -166,6 +166,7 @@ async fn unsettled_are_listed_longest_waiting_first_with_assignee() {
             "waiting_since": "2026-02-28T22:00:00.000Z",
             "under_way": false,
             "lookup_failures": none,
+            "lookups": null,
             "partner": { "attempts": 0, "may_have_redeemed": false, "unanswered_since": null },
             "prize": null,
             "anomaly": null,
@@ -182,10 +183,10 @@ async fn unsettled_are_listed_longest_waiting_first_with_assignee() {
     assert_eq!(
         rows,
         [
-            "STATE    ASSIGNEE  NEXT STEP (Africa/Dar_es_Salaam)  WHY",
-            "pending  operator  waits since 2026-03-01 01:00:00   photo_missing",
-            "pending  operator  waits since 2026-03-01 02:00:00   no_product_matched",
-            "pending  service   due at 2026-03-01 03:15:00        missing x 1",
+            "STATE    ASSIGNEE  NEXT STEP            WAITS SINCE          REASONS             FAILED LOOKUPS  ANOMALY  PROPOSED BY",
+            "pending  operator  -                    2026-03-01 01:00:00  photo_missing       -               -        -",
+            "pending  operator  -                    2026-03-01 02:00:00  no_product_matched  -               -        -",
+            "pending  service   2026-03-01 03:15:00  -                                        missing x 1     -        -",
         ]
     );
     let ended = stack.run(&[&list[..], &["--limit", "1"]].concat()).await;

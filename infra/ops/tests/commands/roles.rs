@@ -82,7 +82,7 @@ async fn frozen(stack: &Stack, turn: u64) -> String {
 async fn erasable(stack: &Stack) -> String {
     // No one is erased between a draw's round and its run.
     let draws = stack
-        .json(&["draw", "list", "--campaign", "chai-bora-2026"])
+        .json(&["draw", "show", "--campaign", "chai-bora-2026"])
         .await["draws"]
         .clone();
     for draw in draws.as_array().expect("draws") {
@@ -198,9 +198,9 @@ async fn of_viewer(stack: &Stack, turn: u64) -> Vec<String> {
         format!("submission show {id}"),
         format!("submission timeline {reference}"),
         format!("draw show {CAMPAIGN} --draw {}", frozen(stack, turn).await),
-        format!("draw list {CAMPAIGN}"),
+        format!("draw show {CAMPAIGN}"),
         format!(
-            "draw sheet {CAMPAIGN} --draw draw-{turn} --output {}",
+            "draw show {CAMPAIGN} --draw draw-{turn} --sheet {}",
             stack.arg(&format!("sheet-{turn}.html"))
         ),
         format!("numbers {CAMPAIGN}"),
@@ -273,7 +273,7 @@ async fn of_operator(stack: &Stack, turn: u64) -> Vec<String> {
         format!("submission reopen {rejected} --why mistake"),
         "campaign pause chai-bora-2026".to_owned(),
         "campaign archive chai-bora-2026".to_owned(),
-        "campaign unarchive chai-bora-2026".to_owned(),
+        "campaign archive chai-bora-2026 --undo".to_owned(),
         "campaign resume chai-bora-2026".to_owned(),
         format!("key issue {scope}"),
         format!("key set {key} --per-minute 9"),
@@ -308,7 +308,6 @@ async fn of_operator(stack: &Stack, turn: u64) -> Vec<String> {
         // Nothing to count or clear.
         format!("numbers verify {CAMPAIGN} --environment test --yes"),
         format!("phone list {scope}"),
-        "phone find 0712345678".to_owned(),
         freeze(stack, "operators", "--prize Kettle=1").join(" "),
         format!("draw run {CAMPAIGN} --draw {}", frozen(stack, turn).await),
         format!("draw opening {in_a_draw}"),
@@ -760,7 +759,7 @@ async fn a_reviewer_reviews_with_the_rights_of_that_role_alone() {
         "id={submission_id}&revision={revision}&second_look=false&verdict=reject&reason=receipt_unreadable"
     );
     assert_eq!(send("answer", &reject).await.0, 204);
-    assert_eq!(send("beat", "").await.0, 200);
+    assert_eq!(send("heartbeat", "").await.0, 200);
     // Reviewers may revoke, not reopen: each is done, or said to be not done.
     let reopen = format!("name={id}&why=mistake");
     let (status, text) = send("reopen", &reopen).await;

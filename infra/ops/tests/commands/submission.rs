@@ -485,9 +485,11 @@ async fn text_of_consumers_and_partners_cannot_control_a_terminal() {
     let show = ["submission", "show", &written.submission_id.to_string()];
     let text = stack.fine(&show).await;
     for line in [
-        "region          Mwa\\u{202e}nza\n",
-        "claimed         2 x chai\\u{2028}250, at du\\u{1b}[2Jka\n",
-        "partner_said    N\\u{200b}O: no\\u{2066}pe\\n\n",
+        "region            Mwa\\u{202e}nza\n",
+        "claimed_items     2 x chai\\u{2028}250\n",
+        "claimed_branch    du\\u{1b}[2Jka\n",
+        "upstream_code     N\\u{200b}O\n",
+        "upstream_message  no\\u{2066}pe\\n\n",
     ] {
         assert!(text.contains(line), "{line}{text}");
     }
@@ -520,7 +522,7 @@ async fn times_are_in_the_campaigns_zone_and_in_utc_for_programs() {
         .fine(&line("submission list --campaign chai-bora-2026 --yes"))
         .await;
     assert!(
-        listed.contains("CREATED (Africa/Dar_es_Salaam)\n"),
+        listed.contains("Times are those of Africa/Dar_es_Salaam.\n"),
         "{listed}"
     );
     assert!(listed.contains("2026-03-01 03:00:00\n"), "{listed}");

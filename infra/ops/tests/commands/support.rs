@@ -239,6 +239,7 @@ pub(crate) async fn run_typing(
         input,
         err_is_terminal: false,
         is_quiet: false,
+        yes: false,
     };
     // Boxed: its future is large.
     let code = Box::pin(ops_core::run(

@@ -2,29 +2,18 @@
 
 use std::collections::HashSet;
 
-use axum::Router;
-use axum::response::{IntoResponse, Redirect, Response};
-use axum::routing::get;
-use chrono_tz::Tz;
 use common::domain::draw::contact::{Contact, ContactState};
 use common::domain::draw::{Draw, DrawName};
-use common::domain::ids::SubmissionId;
-use common::domain::scope::{CampaignSlug, Environment, Scope};
+use common::domain::scope::{CampaignSlug, Environment};
 use futures_util::FutureExt;
-use maud::{Markup, html};
 use ops_core::draws::call_log::{Winner, log, show_phone};
 use ops_core::draws::shown::{self, event_words};
 use ops_core::draws::{self, call_log};
-use ops_core::failure::Failure;
-use ops_core::format::{grouped, or_dash, zoned_time};
-use ops_core::tables::Tables;
 
 use self::winner::{Step, winner_page};
 use super::Named;
-use crate::failure::PageResult;
-use crate::form::{Form, Query};
-use crate::layout::{Page, Section, facts, path_of, pill, table, with_query};
-use crate::state::Console;
+use crate::layout::with_query;
+use crate::prelude::*;
 
 mod winner;
 

@@ -2,21 +2,15 @@
 
 use std::num::NonZeroU64;
 
-use axum::response::Html;
-use chrono_tz::Tz;
 use common::domain::draw::contact::{ContactEvent, ContactStep, SkipReason};
-use common::domain::timestamp::Timestamp;
-use maud::{Markup, html};
-use ops_core::audit::words;
+use ops_core::audit::validate_reason;
 use ops_core::draws::call_log::Winner;
 use ops_core::draws::shown::event_words;
-use ops_core::failure::Failure;
-use ops_core::format::{or_dash, zoned_time};
 
 use super::{contact_state, path_of_draw, path_of_winner};
-use crate::form::{Form, Query, check_typed, hidden, select, text_field, typed_form};
-use crate::layout::{Page, Section, facts};
+use crate::form::{check_typed, hidden, select, typed_form};
 use crate::pages::submission::path_of_submission;
+use crate::prelude::*;
 
 /// Form name, label and event of each button.
 const STEPS: [(&str, &str, ContactEvent); 4] = [
@@ -50,7 +44,10 @@ impl Step {
             let reason = given().find(|reason| reason.as_str() == form.get("reason"));
             return Ok(Self::Log(ContactEvent::Skipped {
                 reason: reason.ok_or_else(missing)?,
-                inspector: Some(words(form.get("inspector"), "the inspector's name")?),
+                inspector: Some(validate_reason(
+                    form.get("inspector"),
+                    "the inspector's name",
+                )?),
             }));
         }
         let known = STEPS.into_iter().find(|(name, _, _)| *name == step);

@@ -1,25 +1,21 @@
 //! A submission under review: its photo beside everything known.
 
-use std::time::Duration;
-
-use common::domain::campaign::Campaign;
 use common::domain::receipt::checks::{Check, CheckResult};
 use common::domain::receipt::judgement::{ReceiptSummary, Rule};
 use common::domain::receipt::rules::ReceiptRules;
 use common::domain::retry::PartnerProgress;
+use common::domain::submission::DeclaredItem;
 use common::domain::submission::approval::Acceptance;
-use common::domain::submission::{DeclaredItem, Submission};
-use common::domain::timestamp::Timestamp;
-use maud::{Markup, html};
-use ops_core::format::{entries_in_words, grouped, local_time, zoned_time};
+use ops_core::format::entries_in_words;
 use ops_core::review::item::ReviewItem;
 use ops_core::review::photo::ShownPhoto;
 use ops_core::review::related::{RelatedSubmission, Relation};
 use ops_core::settle::usual_entries;
 
 use super::REASONS;
-use crate::layout::{environment, path_of, pill};
+use crate::layout::environment;
 use crate::pages::submission::path_of_submission;
+use crate::prelude::*;
 
 /// A receipt's code as people type it; the server decides.
 const CODE_PATTERN: &str = r"[\s\p{Pd}]*([A-Za-z0-9][\s\p{Pd}]*){6,40}";

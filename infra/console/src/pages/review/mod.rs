@@ -4,24 +4,15 @@ mod card;
 pub(crate) mod screens;
 
 use std::str::FromStr;
-use std::time::Duration;
 
-use axum::Router;
-use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
-use axum::response::{Html, IntoResponse, Response};
-use axum::routing::{get, post};
-use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
 use common::domain::receipt::payload::VerificationCode;
-use common::domain::scope::{CampaignSlug, Environment, Scope};
-use common::domain::timestamp::Timestamp;
+use common::domain::scope::{CampaignSlug, Environment};
 use common::store::review_locks::ReviewLock;
-use maud::{Markup, html};
 use ops_core::approvals::Decided;
-use ops_core::audit::words;
+use ops_core::audit::validate_reason;
 use ops_core::corrections::reopen;
-use ops_core::failure::Failure;
 use ops_core::format::seconds;
 use ops_core::review::answer::{ReviewDecision, ReviewResult, write};
 use ops_core::review::item::ReviewItem;
@@ -33,11 +24,8 @@ use serde_json::json;
 use self::screens::Screen;
 use super::Named;
 use crate::assets;
-use crate::failure::{PageResult, page_message};
-use crate::form::{Form, text_field};
-use crate::layout::{Page, Section};
-use crate::plot::number;
-use crate::state::Console;
+use crate::failure::page_message;
+use crate::prelude::*;
 
 /// Time to take an answer back, in the page; claims last longer.
 const UNDO_WINDOW: Duration = Duration::from_secs(8);
@@ -84,7 +72,7 @@ pub(crate) fn routes() -> Router<Console> {
         .route(&path("/next"), post(next))
         .route(&path("/answer"), post(answer))
         .route(&path("/skip"), post(skip))
-        .route(&path("/beat"), post(beat))
+        .route(&path("/heartbeat"), post(heartbeat))
         .route(&path("/leave"), post(leave))
         .route(&path("/reopen"), post(reopen_one))
         .route(&path("/photo/{screen}/{id}"), get(photo))
@@ -92,21 +80,10 @@ pub(crate) fn routes() -> Router<Console> {
 
 struct Refusal(StatusCode, String);
 
-impl From<Failure> for Refusal {
-    fn from(failure: Failure) -> Self {
-        Self(StatusCode::UNPROCESSABLE_ENTITY, page_message(&failure))
-    }
-}
-
-impl From<common::config::ConfigError> for Refusal {
-    fn from(error: common::config::ConfigError) -> Self {
-        Failure::from(error).into()
-    }
-}
-
-impl From<common::error::StoreError> for Refusal {
-    fn from(error: common::error::StoreError) -> Self {
-        Failure::from(error).into()
+impl<E: Into<Failure>> From<E> for Refusal {
+    fn from(error: E) -> Self {
+        let message = page_message(&error.into());
+        Self(StatusCode::UNPROCESSABLE_ENTITY, message)
     }
 }
 
@@ -332,7 +309,7 @@ async fn skip(console: Console, form: Form) -> Reply {
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn beat(console: Console, form: Form) -> Reply<Response> {
+async fn heartbeat(console: Console, form: Form) -> Reply<Response> {
     let now = console.now();
     let screen = console.screens().find(form.get("screen"), now)?;
     let locks = console.tables()?.review_locks(console.env())?;
@@ -390,7 +367,7 @@ async fn leave(console: Console, form: Form) -> Reply {
 
 async fn reopen_one(console: Console, form: Form) -> Reply<String> {
     let (tables, now) = (console.tables()?, console.now());
-    let why = words(form.get("why"), "the reason")?;
+    let why = validate_reason(form.get("why"), "the reason")?;
     let decision = tables.audit.decision(why, now).await?;
     let reopened = Box::pin(reopen(&tables, form.get("name"), decision)).await?;
     let reference = reopened.submission().reference();

@@ -1,17 +1,13 @@
 //! Open review screens, with their claims and photos.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use common::domain::ids::SubmissionId;
-use common::domain::scope::Scope;
-use common::domain::timestamp::Timestamp;
 use common::random;
-use ops_core::failure::Failure;
 use ops_core::review::item::ReviewItem;
 use ops_core::review::photo::ShownPhoto;
 use ops_core::review::queue::ReviewQueue;
+
+use crate::prelude::*;
 
 /// Silence after which a screen is closed and its claims have expired.
 const SCREEN_TIMEOUT: Duration = Duration::from_secs(10 * 60);

@@ -1,20 +1,14 @@
 //! `ops campaign apply`: shows what a file changes, asks, and writes it.
 
-use common::domain::campaign::{Campaign, CampaignStatus, CodePolicy, PersonalData};
+use common::domain::campaign::{CampaignStatus, CodePolicy};
 use common::domain::receipt::schedule::LOOK_UPS_PER_MINUTE;
-use common::domain::timestamp::Timestamp;
 use common::store::campaign_versions::CampaignChange;
-use serde_json::json;
 
 use crate::campaign_file::CampaignFile;
 use crate::campaigns::{self, Change, Plan};
 use crate::cli::ApplyArgs;
-use crate::confirm::Answer;
-use crate::failure::Failure;
-use crate::format::grouped;
 use crate::pace::PartnerConcurrency;
-use crate::tables::Tables;
-use crate::terminal::{Report, Terminal};
+use crate::prelude::*;
 
 pub(super) async fn apply(
     tables: &Tables,
@@ -23,7 +17,7 @@ pub(super) async fn apply(
     change: CampaignChange,
     concurrency: PartnerConcurrency,
     terminal: &mut Terminal<'_>,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     let now = change.at;
     let mut plans = Vec::new();
     for file in files {
@@ -50,16 +44,16 @@ pub(super) async fn apply(
     }
     let open = changing.iter().find(|plan| lets_anyone_in(&plan.after));
     if let Some(plan) = open.filter(|_| !args.allow_anyone) {
-        let message = format!(
+        bail!(
+            "anyone_can_enter",
             "nothing was changed: {}, or add --allow-anyone if that is meant",
             anyone_note(&plan.after)
         );
-        return Err(Failure::new("anyone_can_enter", message));
     }
     let mut text = String::new();
     if !changing.is_empty() {
         ask(&plans, &shown, args, terminal)?;
-        if args.confirm.yes {
+        if terminal.yes {
             text = shown;
         }
     }
@@ -92,25 +86,25 @@ fn ask(
     mut shown: &str,
     args: &ApplyArgs,
     terminal: &mut Terminal<'_>,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let this = if plans.len() == 1 { "this" } else { "these" };
     if plans.iter().all(|plan| plan.deletes.is_empty()) {
-        return terminal.confirm(&format!("{shown}Apply {this}?"), Answer::Yes, args.confirm);
+        return terminal.confirm(&format!("{shown}Apply {this}?"));
     }
     for Plan { slug, deletes, .. } in plans.iter().filter(|plan| !plan.deletes.is_empty()) {
         let names: Vec<_> = deletes.iter().copied().map(PersonalData::as_str).collect();
         let names = names.join(" and ");
-        if args.confirm.yes && !args.delete_now {
-            let message = format!(
+        if terminal.yes && !args.delete_now {
+            bail!(
+                "deletes_personal_data",
                 "nothing was changed: the deletion of the {names} of {slug} would begin within the hour, which cannot be undone; \
                  correct window.end or retention in the file, or add --delete-now if that is meant"
             );
-            return Err(Failure::new("deletes_personal_data", message));
         }
         let question = format!(
             "{shown}Apply {this}, and begin to delete the {names} of {slug} within the hour?"
         );
-        terminal.confirm(&question, Answer::Word(slug.as_str()), args.confirm)?;
+        terminal.confirm_typed(&question, slug.as_str())?;
         shown = "";
     }
     Ok(())
@@ -144,7 +138,7 @@ fn in_words(plan: &Plan) -> String {
     let mut text = format!("{slug} changes:\n{}", campaigns::text(differences, after));
     if after.archived {
         text.push_str(&format!(
-            "  (it is archived; `ops campaign unarchive {slug}` takes it back)\n"
+            "  (it is archived; `ops campaign archive --undo {slug}` takes it back)\n"
         ));
     }
     text

@@ -2,18 +2,11 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
-
-use common::domain::campaign::Campaign;
-use common::domain::scope::CampaignSlug;
-use serde_json::{Value, json};
 
 use crate::campaign_file::{self, CampaignFile, Problem};
-use crate::failure::Failure;
-use crate::tables::Tables;
-use crate::terminal::Report;
+use crate::prelude::*;
 
-pub(super) fn read_all(paths: &[PathBuf]) -> Result<Vec<CampaignFile>, Failure> {
+pub(super) fn read_all(paths: &[PathBuf]) -> Result<Vec<CampaignFile>> {
     let mut files: Vec<CampaignFile> = Vec::new();
     let mut problems = Vec::new();
     for path in paths {
@@ -44,7 +37,7 @@ pub(super) fn read_all(paths: &[PathBuf]) -> Result<Vec<CampaignFile>, Failure> 
 }
 
 /// Reads one byte past the limit at most.
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+fn read(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let most = u64::try_from(campaign_file::MAX_BYTES)
         .unwrap_or(u64::MAX)
@@ -54,7 +47,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-pub(super) fn init(path: &Path) -> Result<Report, Failure> {
+pub(super) fn init(path: &Path) -> Result<Report> {
     write_new(path, &campaign_file::template())?;
     let path = path.display();
     let text = format!(
@@ -64,12 +57,10 @@ pub(super) fn init(path: &Path) -> Result<Report, Failure> {
     Ok(Report::new(json!({ "file": path.to_string() }), text))
 }
 
-pub(super) fn schema(markdown: bool) -> Report {
+pub(super) fn schema() -> Report {
     let schema = campaign_file::schema();
-    match markdown {
-        true => Report::new(Value::String(campaign_file::page()), campaign_file::page()),
-        false => Report::new(schema.clone(), format!("{schema:#}")),
-    }
+    let text = format!("{schema:#}");
+    Report::new(schema, text)
 }
 
 pub(super) async fn clone(
@@ -77,14 +68,16 @@ pub(super) async fn clone(
     slug: &CampaignSlug,
     new: CampaignSlug,
     output: Option<&Path>,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     let copy = Campaign {
         slug: new.clone(),
         ..tables.campaign(slug).await?
     };
     if tables.campaigns.get(&new).await?.is_some() {
-        let message = format!("there is a campaign `{new}` already; choose another slug");
-        return Err(Failure::new("campaign_exists", message));
+        bail!(
+            "campaign_exists",
+            "there is a campaign `{new}` already; choose another slug"
+        );
     }
     let yaml = format!(
         "# Made from {slug}. Change what is different, such as name and window, then apply it. Codes and keys are the \
@@ -104,12 +97,15 @@ pub(super) async fn clone(
     ))
 }
 
-fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
+fn write_new(path: &Path, text: &str) -> Result<()> {
     let created = OpenOptions::new().write(true).create_new(true).open(path);
     let mut file = created.map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
-            let message = format!("{} exists already; choose another file", path.display());
-            Failure::new("file_exists", message)
+            failure!(
+                "file_exists",
+                "{} exists already; choose another file",
+                path.display()
+            )
         }
         _ => Failure::from_io(path, "creating", &error),
     })?;

@@ -5,30 +5,19 @@ mod show;
 mod test_data;
 mod versions;
 
-use common::clock::Clock;
-use common::config::Env;
-use common::domain::campaign::{Campaign, CampaignStatus};
-use common::domain::scope::CampaignSlug;
-use common::domain::timestamp::Timestamp;
 use common::store::campaign_versions::CampaignChange;
-use serde_json::{Value, json};
 
-use crate::audit::words;
 use crate::campaigns;
 use crate::cli::CampaignCommand;
-use crate::connection;
-use crate::failure::Failure;
-use crate::format::{local_time, or_dash, table};
 use crate::pace::PartnerConcurrency;
-use crate::tables::Tables;
-use crate::terminal::{Report, Terminal};
+use crate::prelude::*;
 
 pub(crate) async fn run(
     command: CampaignCommand,
     env: &Env,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     let now = clock.now();
     // Boxed: it would not fit on a test's stack.
     let tables = Box::pin(connection::tables(env));
@@ -43,7 +32,7 @@ pub(crate) async fn run(
             Box::pin(applying).await
         }
         CampaignCommand::Init { file } => files::init(&file),
-        CampaignCommand::Schema { markdown } => Ok(files::schema(markdown)),
+        CampaignCommand::Schema => Ok(files::schema()),
         CampaignCommand::List { all } => list(&tables.await?, all, now).await,
         CampaignCommand::Show {
             slug,
@@ -67,29 +56,26 @@ pub(crate) async fn run(
         CampaignCommand::Resume { slug, why } => {
             switch(&tables.await?, &slug, false, why, now).await
         }
-        CampaignCommand::Archive { slug } => {
-            Box::pin(versions::archive(&tables.await?, &slug, true, now)).await
+        CampaignCommand::Archive { slug, undo } => {
+            Box::pin(versions::archive(&tables.await?, &slug, !undo, now)).await
         }
-        CampaignCommand::Unarchive { slug } => {
-            Box::pin(versions::archive(&tables.await?, &slug, false, now)).await
-        }
-        CampaignCommand::ClearTestData { slug, confirm } => {
+        CampaignCommand::ClearTestData { slug } => {
             let tables = tables.await?;
             let photos = tables.photos(env)?;
-            let clearing = test_data::clear(&tables, &photos, &slug, confirm, clock, terminal);
+            let clearing = test_data::clear(&tables, &photos, &slug, clock, terminal);
             Box::pin(clearing).await
         }
     }
 }
 
-async fn change(tables: &Tables, now: Timestamp) -> Result<CampaignChange, Failure> {
+async fn change(tables: &Tables, now: Timestamp) -> Result<CampaignChange> {
     Ok(CampaignChange {
         at: now,
         by: Some(tables.audit.operator_in_full().await?),
     })
 }
 
-async fn list(tables: &Tables, all: bool, now: Timestamp) -> Result<Report, Failure> {
+async fn list(tables: &Tables, all: bool, now: Timestamp) -> Result<Report> {
     let mut campaigns = tables.campaigns.list().await?;
     let count = campaigns.len();
     campaigns.retain(|campaign| all || !campaign.archived);
@@ -98,7 +84,7 @@ async fn list(tables: &Tables, all: bool, now: Timestamp) -> Result<Report, Fail
         let status = if campaign.archived {
             "archived"
         } else {
-            status_word(campaign, now)
+            campaign.status(now).as_str()
         };
         vec![
             campaign.slug.to_string(),
@@ -114,8 +100,7 @@ async fn list(tables: &Tables, all: bool, now: Timestamp) -> Result<Report, Fail
     let text = if count == 0 {
         "There are no campaigns yet; `ops campaign apply FILE.yaml` adds one.".to_owned()
     } else {
-        let rows: Vec<_> = campaigns.iter().map(row).collect();
-        table(&headings, &rows)
+        table(&headings, campaigns.iter().map(row))
     };
     let hidden = count - campaigns.len();
     let note = (hidden > 0).then(|| format!("{hidden} archived; --all lists them too"));
@@ -135,8 +120,8 @@ async fn switch(
     paused: bool,
     why: Option<String>,
     now: Timestamp,
-) -> Result<Report, Failure> {
-    let why = why.map(|why| words(&why, "--why")).transpose()?;
+) -> Result<Report> {
+    let why = why.map(|why| validate_reason(&why, "--why")).transpose()?;
     campaigns::set_paused(tables, slug, paused, why.as_deref(), now).await?;
     let text = if paused {
         format!(
@@ -146,13 +131,4 @@ async fn switch(
         format!("{slug} resumed; callers see it within 5 seconds")
     };
     Ok(Report::new(json!({ "slug": slug, "paused": paused }), text))
-}
-
-fn status_word(campaign: &Campaign, now: Timestamp) -> &'static str {
-    match campaign.status(now) {
-        CampaignStatus::Live => "live",
-        CampaignStatus::Paused => "paused",
-        CampaignStatus::NotStarted => "not_started",
-        CampaignStatus::Ended => "ended",
-    }
 }

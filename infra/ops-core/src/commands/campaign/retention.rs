@@ -1,12 +1,8 @@
 //! The retention part of `ops campaign show`.
 
-use common::domain::campaign::{Campaign, PersonalData};
-use common::domain::scope::Environment;
-use common::domain::timestamp::Timestamp;
 use common::store::retention::{CampaignRetention, PostponeReason};
-use serde_json::{Value, json};
 
-use crate::format::{grouped, zoned_time};
+use crate::prelude::*;
 
 /// A line per kind of data, and per environment once it is time.
 pub(super) fn retention_lines(
@@ -102,7 +98,7 @@ fn progress(
             "waits until every submission is settled; `ops submission list --unsettled` lists those that are not".to_owned()
         }
         PostponeReason::PrizesClaimed => {
-            "waits until every draw is run and every prize handed over; `ops draw list` shows the draws".to_owned()
+            "waits until every draw is run and every prize handed over; `ops draw show` lists the draws".to_owned()
         }
         PostponeReason::SubmissionsLeft => format!(
             "{} are left, because a correction waits for its second person, or a record cannot be read",

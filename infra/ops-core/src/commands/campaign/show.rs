@@ -1,21 +1,13 @@
-use common::domain::campaign::{Campaign, CodePolicy};
-use common::domain::codebook::Batch;
-use common::domain::scope::CampaignSlug;
-use common::domain::timestamp::Timestamp;
+use common::domain::campaign::CodePolicy;
 use common::store::campaigns::PauseChange;
-use serde_json::{Map, Value, json};
 
-use super::{retention, status_word};
+use super::retention;
 use crate::campaign_file::write::{to_json, to_yaml};
 use crate::campaigns::summary;
 use crate::campaigns::versions::{stored, version};
-use crate::failure::Failure;
-use crate::format::{grouped, lines, zoned_time};
-use crate::tables::Tables;
-use crate::terminal::Report;
-use crate::view::extended;
+use crate::prelude::*;
 
-pub(super) fn as_json(campaign: &Campaign, now: Timestamp) -> Result<Value, Failure> {
+pub(super) fn as_json(campaign: &Campaign, now: Timestamp) -> Result<Value> {
     let fields = Value::Object(to_json(campaign)?);
     let more = [
         ("status", json!(campaign.status(now))),
@@ -28,7 +20,7 @@ pub(super) async fn yaml(
     tables: &Tables,
     slug: &CampaignSlug,
     revision: Option<u64>,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     let campaign = match revision {
         Some(revision) => version(tables, slug, revision).await?,
         None => tables.campaign(slug).await?,
@@ -37,11 +29,7 @@ pub(super) async fn yaml(
     Ok(Report::new(json!({ "slug": slug, "yaml": yaml }), yaml))
 }
 
-pub(super) async fn show(
-    tables: &Tables,
-    slug: &CampaignSlug,
-    now: Timestamp,
-) -> Result<Report, Failure> {
+pub(super) async fn show(tables: &Tables, slug: &CampaignSlug, now: Timestamp) -> Result<Report> {
     let stored = stored(tables, slug).await?;
     let campaign = stored.campaign;
     let pause = stored.pause.filter(|pause| pause.paused == campaign.paused);
@@ -50,7 +38,7 @@ pub(super) async fn show(
     // `code.checked_by` shows a missing partner; lines below, the retention.
     pairs.retain(|(name, _)| name != "partner" && !name.starts_with("retention"));
     let mut push = |name: &str, value: String| pairs.push((name.to_owned(), value));
-    push("status", status_word(&campaign, now).to_owned());
+    push("status", campaign.status(now).to_string());
     if let Some(pause) = &pause {
         push("pause", pause_in_words(pause, &campaign));
     }

@@ -1,24 +1,15 @@
 use common::aws::photos::Photos;
-use common::clock::Clock;
-use common::domain::scope::CampaignSlug;
-use serde_json::{Map, json};
 
-use crate::audit::Action;
 use crate::campaigns::test_data;
-use crate::confirm::{Answer, ConfirmArgs};
-use crate::failure::Failure;
-use crate::format::grouped;
-use crate::tables::Tables;
-use crate::terminal::{Report, Terminal};
+use crate::prelude::*;
 
 pub(super) async fn clear(
     tables: &Tables,
     photos: &Photos,
     slug: &CampaignSlug,
-    confirm: ConfirmArgs,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     tables.campaign(slug).await?;
     let question = format!(
         "This deletes the submissions, entrants, receipts and photos of {slug} in test mode, and frees the codes that were \
@@ -26,7 +17,7 @@ pub(super) async fn clear(
          be called, and the next draw needs another name. Stop your test callers first. It reads five whole tables (submissions, entrants, \
          codes, receipts, requests), which takes and costs a read of every record of all campaigns."
     );
-    terminal.confirm(&question, Answer::Word(slug.as_str()), confirm)?;
+    terminal.confirm_typed(&question, slug.as_str())?;
     let begun = Action::new("campaign.clear_test_data").in_campaign(slug);
     tables.audit.append(begun, clock.now()).await?;
     let mut counts = Map::new();

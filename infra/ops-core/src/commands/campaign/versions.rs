@@ -1,14 +1,8 @@
-//! `ops campaign history`, `archive` and `unarchive`.
-
-use common::domain::scope::CampaignSlug;
-use common::domain::timestamp::Timestamp;
-use serde_json::{Value, json};
+//! `ops campaign history` and `archive`.
 
 use crate::campaigns::versions::{self, PastChange};
-use crate::failure::Failure;
-use crate::format::{local_time, or_dash, table};
-use crate::tables::Tables;
-use crate::terminal::Report;
+use crate::prelude::*;
+use crate::view::table;
 
 /// Shown in one line.
 const SHOWN_FIELDS: usize = 4;
@@ -18,18 +12,8 @@ pub(super) async fn history(
     slug: &CampaignSlug,
     limit: u16,
     now: Timestamp,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     let changes = versions::history(tables, slug, usize::from(limit), now).await?;
-    let row = |past: &PastChange| {
-        let PastChange { version, .. } = past;
-        let change = version.change.as_ref();
-        vec![
-            version.revision.to_string(),
-            or_dash(change.map(|change| local_time(change.at, version.campaign.timezone))),
-            or_dash(change.and_then(|change| change.by.as_ref())),
-            in_words(past),
-        ]
-    };
     let json = |past: &PastChange| {
         let change = past.version.change.as_ref();
         json!({
@@ -37,19 +21,25 @@ pub(super) async fn history(
             "at": change.map(|change| change.at.to_string()),
             "by": change.and_then(|change| change.by.as_ref()),
             "archived": past.version.campaign.archived,
+            "changed": in_words(past),
             "differences": past.differences,
         })
     };
-    let text = if changes.is_empty() {
-        format!("{slug} has no history: it was not changed since versions are kept.")
-    } else {
-        let rows: Vec<_> = changes.iter().map(row).collect();
-        format!(
-            "{}\n`ops campaign show {slug} --yaml --revision N` prints one as a file.",
-            table(&["REVISION", "WHEN", "BY", "CHANGED"], &rows)
-        )
-    };
+    let zone = changes.first().map(|past| past.version.campaign.timezone);
     let json: Vec<Value> = changes.iter().map(json).collect();
+    let columns = [
+        ("REVISION", "/revision"),
+        ("WHEN", "/at"),
+        ("BY", "/by"),
+        ("CHANGED", "/changed"),
+    ];
+    let text = match zone {
+        None => format!("{slug} has no history: it was not changed since versions are kept."),
+        Some(zone) => format!(
+            "{}\n`ops campaign show {slug} --yaml --revision N` prints one as a file.",
+            table(&columns, &json, zone)
+        ),
+    };
     Ok(Report::new(json!({ "slug": slug, "history": json }), text))
 }
 
@@ -75,14 +65,14 @@ pub(super) async fn archive(
     slug: &CampaignSlug,
     archived: bool,
     now: Timestamp,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     let change = super::change(tables, now).await?;
     let changed = versions::set_archived(tables, slug, archived, change).await?;
     let text = match (changed, archived) {
         (false, true) => format!("{slug} is archived already"),
         (false, false) => format!("{slug} is not archived"),
         (true, true) => format!(
-            "{slug} archived; `ops campaign list --all` still lists it, `ops campaign unarchive {slug}` takes it back"
+            "{slug} archived; `ops campaign list --all` still lists it, `ops campaign archive --undo {slug}` takes it back"
         ),
         (true, false) => {
             format!("{slug} unarchived; its window and its pause switch are as they were")

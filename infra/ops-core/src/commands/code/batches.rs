@@ -1,19 +1,12 @@
-use std::collections::BTreeMap;
 use std::pin::pin;
 
-use common::domain::code_record::CodeKey;
-use common::domain::codebook::{Batch, BatchStatus, CodeBook, Origin};
-use common::domain::scope::Scope;
+use common::domain::codebook::Origin;
 use common::store::codes::Codes;
 use futures_util::TryStreamExt;
-use serde_json::{Value, json};
 
 use crate::codes::book::odds_line;
-use crate::failure::Failure;
-use crate::format::{grouped, or_dash, table};
-use crate::tables::Tables;
-use crate::terminal::{Report, Terminal};
-use crate::view::extended;
+use crate::prelude::*;
+use crate::view::table;
 
 const READS_ALL: &str = "Counting the used codes; this takes about a minute for ten million.";
 
@@ -26,7 +19,7 @@ pub(super) async fn batches(
     book: &CodeBook,
     used: bool,
     terminal: &mut Terminal<'_>,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     let usage = if used {
         Some(count_used(tables, scope, book, terminal).await?)
     } else {
@@ -41,16 +34,33 @@ pub(super) async fn count_used(
     scope: &Scope,
     book: &CodeBook,
     terminal: &mut Terminal<'_>,
-) -> Result<AllUsage, Failure> {
+) -> Result<AllUsage> {
     terminal.note(READS_ALL);
     use_of_batches(tables.codes(), scope, book).await
 }
 
 fn report(scope: &Scope, book: &CodeBook, usage: Option<&AllUsage>) -> Report {
-    let mut text = if book.batches.is_empty() {
+    let view = |batch: &Batch| {
+        let lengths = json!(lengths_of(batch, book));
+        extended(batch_json(batch, usage), [("lengths", lengths)])
+    };
+    let batches: Vec<_> = book.batches.iter().map(view).collect();
+    let mut text = if batches.is_empty() {
         "There are no codes yet; `ops code mint` and `ops code import` add some.\n".to_owned()
     } else {
-        batch_table(book, usage)
+        let mut columns = vec![
+            ("BATCH", "/batch"),
+            ("ORIGIN", "/origin"),
+            ("CODES", "/count"),
+            ("USED", "/used"),
+            ("HELD", "/held"),
+            ("UNUSED", "/unused"),
+            ("LENGTH", "/lengths"),
+            ("STATUS", "/status"),
+            ("PRIZE", "/prize"),
+        ];
+        columns.retain(|(name, _)| usage.is_some() || !name.ends_with("USED") && *name != "HELD");
+        table(&columns, &batches, Tz::UTC)
     };
     text.push_str(&odds_line(book));
     if usage.is_none() && !book.batches.is_empty() {
@@ -74,43 +84,15 @@ fn report(scope: &Scope, book: &CodeBook, usage: Option<&AllUsage>) -> Report {
             (BatchStatus::Active | BatchStatus::Void, _) => {}
         }
     }
-    let batches = book.batches.iter();
-    let batches = batches.map(|batch| batch_json(batch, usage));
     let json = json!({
         "campaign": scope.campaign,
         "environment": scope.environment,
-        "batches": batches.collect::<Vec<_>>(),
+        "batches": batches,
         "length": book.minted_length,
         "minted": book.minted,
         "odds_of_a_guess": book.odds_of_a_guess(),
     });
     Report::new(json, text)
-}
-
-fn batch_table(book: &CodeBook, usage: Option<&AllUsage>) -> String {
-    let row = |batch: &Batch| {
-        let mut row = vec![
-            batch.name.clone(),
-            kind_of(batch).to_owned(),
-            grouped(batch.count()),
-        ];
-        if let Some(usage) = usage {
-            row.extend(use_of(batch, usage).map(grouped));
-        }
-        row.extend([
-            or_dash(lengths_of(batch, book)),
-            status_of(batch).to_owned(),
-            or_dash(batch.prize.as_ref()),
-        ]);
-        row
-    };
-    let rows: Vec<_> = book.batches.iter().map(row).collect();
-    let mut heading = vec!["BATCH", "ORIGIN", "CODES"];
-    if usage.is_some() {
-        heading.extend(["USED", "HELD", "UNUSED"]);
-    }
-    heading.extend(["LENGTH", "STATUS", "PRIZE"]);
-    table(&heading, &rows)
 }
 
 pub(super) fn batch_json(batch: &Batch, usage: Option<&AllUsage>) -> Value {
@@ -158,14 +140,6 @@ pub(super) fn kind_of(batch: &Batch) -> &'static str {
     }
 }
 
-pub(crate) fn status_of(batch: &Batch) -> &'static str {
-    match batch.status {
-        BatchStatus::Reserved => "reserved",
-        BatchStatus::Active => "active",
-        BatchStatus::Void => "void",
-    }
-}
-
 /// Codes of accepted and of unsettled submissions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Usage {
@@ -174,11 +148,7 @@ pub(super) struct Usage {
 }
 
 /// Reads the whole table; batches without used codes may be missing.
-async fn use_of_batches(
-    codes: &Codes,
-    scope: &Scope,
-    book: &CodeBook,
-) -> Result<AllUsage, Failure> {
+async fn use_of_batches(codes: &Codes, scope: &Scope, book: &CodeBook) -> Result<AllUsage> {
     let mut usage = AllUsage::new();
     let mut codes = pin!(codes.all(scope));
     while let Some((key, record)) = codes.try_next().await? {

@@ -1,15 +1,9 @@
-use common::clock::Clock;
-use common::domain::scope::Scope;
-use serde_json::json;
-
 use super::{CODES_WORK, wait_for_functions};
-use crate::audit::Action;
-use crate::codes::check::{Checked, CodesOfLength, Sample, check};
+use crate::codes::check::{Checked, check};
 use crate::codes::import::{ImportRequest, Imported, import as import_checked};
-use crate::failure::Failure;
-use crate::format::{grouped, one_guess_in, table};
-use crate::tables::Tables;
-use crate::terminal::{Progress, Report, Terminal};
+use crate::format::one_guess_in;
+use crate::prelude::*;
+use crate::view::table;
 
 pub(super) async fn import(
     tables: &Tables,
@@ -18,12 +12,9 @@ pub(super) async fn import(
     dry_run: bool,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     let mut progress = Progress::new(clock, "checked", 0);
-    let checked = check(tables, scope, request, |done, total| {
-        progress.show_of(terminal, done, total)
-    })
-    .await;
+    let checked = check(tables, scope, request, |done| progress.show(terminal, done)).await;
     progress.end(terminal);
     let checked = checked?;
     let known = checked.known + checked.repeated;
@@ -119,24 +110,23 @@ fn description(checked: &Checked) -> String {
         grouped(checked.count),
         characters.len()
     );
-    let sample = |Sample { line, code }: &Sample| format!("{code} (line {line})");
-    let row = |codes: &CodesOfLength| {
-        vec![
-            codes.length.to_string(),
-            grouped(codes.count),
-            sample(&codes.first),
-            sample(&codes.last),
-        ]
-    };
-    let rows: Vec<_> = checked.lengths.iter().map(row).collect();
-    text.push_str(&table(&["LENGTH", "CODES", "FIRST", "LAST"], &rows));
+    let columns = [
+        ("LENGTH", "/length"),
+        ("CODES", "/count"),
+        ("FIRST", "/first/code"),
+        ("LINE", "/first/line"),
+        ("LAST", "/last/code"),
+        ("LINE", "/last/line"),
+    ];
+    let lengths: Vec<_> = checked.lengths.iter().map(|length| json!(length)).collect();
+    text.push_str(&table(&columns, &lengths, Tz::UTC));
     if checked.repeated > 0 {
         text.push_str(&format!(
             "{} lines repeat a code of an earlier line.\n",
             grouped(checked.repeated)
         ));
     }
-    if rows.len() > 1 && characters.bytes().all(|byte| byte.is_ascii_digit()) {
+    if checked.lengths.len() > 1 && characters.bytes().all(|byte| byte.is_ascii_digit()) {
         text.push_str(
             "These are numbers of different lengths. If your codes begin with zeros, a spreadsheet may have dropped \
              them.\n",

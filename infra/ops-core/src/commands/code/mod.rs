@@ -5,35 +5,26 @@ mod void;
 
 use std::future;
 use std::io::{self, Write};
-use std::path::Path;
 use std::pin::pin;
 
 use common::app::code_verifier::FRESH_BOOK_MAX_AGE;
-use common::clock::Clock;
-use common::domain::codebook::{Batch, CodeBook, DEFAULT_CODE_SYMBOLS};
-use common::domain::scope::Scope;
-use serde_json::json;
+use common::domain::codebook::DEFAULT_CODE_SYMBOLS;
 use tokio::sync::watch;
 use tokio::task;
 
-pub(crate) use self::batches::status_of;
 use crate::atomic_file::{AtomicFile, NotRenamed};
-use crate::audit::Action;
 use crate::cli::CodeCommand;
 use crate::codes::book::odds_line;
 use crate::codes::mint::{self, Reservation};
 use crate::codes::{book, code_scope};
-use crate::failure::Failure;
-use crate::format::grouped;
-use crate::tables::Tables;
-use crate::terminal::{Progress, Report, Terminal};
+use crate::prelude::*;
 
 pub(crate) async fn run(
     command: CodeCommand,
     tables: &Tables,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     match command {
         CodeCommand::Mint {
             scope,
@@ -55,13 +46,12 @@ pub(crate) async fn run(
             scope,
             batch,
             dry_run,
-            confirm,
         } => {
             let scope = code_scope(tables, scope.into()).await?;
             if dry_run {
                 return void::plan_batch(tables, &scope, &batch, terminal).await;
             }
-            void::void_batch(tables, &scope, &batch, confirm, clock, terminal).await
+            void::void_batch(tables, &scope, &batch, clock, terminal).await
         }
         CodeCommand::Show { scope, code } => {
             let scope = code_scope(tables, scope.into()).await?;
@@ -91,7 +81,7 @@ async fn mint(
     output: &Path,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     let file = AtomicFile::begin(output)?;
     let action = Action::new("code.mint").in_scope(scope);
     let action = action.with(json!(request));
@@ -124,12 +114,9 @@ async fn mint(
         failure
     })?;
     file.finish().map_err(|NotRenamed { partial, error }| {
-        let message = format!(
-            "the file could not be named {}: {error}; batch {name} counts, and its codes are in {}: rename that file",
+        failure!("file_not_renamed", "the file could not be named {}: {error}; batch {name} counts, and its codes are in {}: rename that file",
             output.display(),
-            partial.display()
-        );
-        Failure::new("file_not_renamed", message)
+            partial.display())
     })?;
     wait_for_functions(clock).await;
     Ok(mint_report(scope, &batch, &book, output))
@@ -200,10 +187,11 @@ fn not_written(output: &Path, batch: &Batch, error: &io::Error) -> Failure {
         batch.name
     );
     if error.kind() == io::ErrorKind::Interrupted {
-        return Failure::new("interrupted", format!("minting was stopped: {rest}"));
+        return failure!("interrupted", "minting was stopped: {rest}");
     }
-    Failure::new(
+    failure!(
         "file_failed",
-        format!("writing {} failed: {error}; {rest}", output.display()),
+        "writing {} failed: {error}; {rest}",
+        output.display()
     )
 }

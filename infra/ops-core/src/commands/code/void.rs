@@ -1,18 +1,10 @@
 use common::app::code_verifier::FRESH_BOOK_MAX_AGE;
 use common::cache;
-use common::clock::Clock;
-use common::domain::codebook::{Batch, BatchStatus};
-use common::domain::scope::Scope;
-use serde_json::Value;
 
 use super::batches::{AllUsage, batch_json, count_used, use_of};
 use crate::codes::{book, void};
-use crate::confirm::{Answer, ConfirmArgs};
-use crate::failure::Failure;
-use crate::format::{grouped, seconds};
-use crate::tables::Tables;
-use crate::terminal::{Report, Terminal};
-use crate::view::extended;
+use crate::format::seconds;
+use crate::prelude::*;
 
 /// Reads the whole table of codes.
 pub(super) async fn plan_batch(
@@ -20,7 +12,7 @@ pub(super) async fn plan_batch(
     scope: &Scope,
     name: &str,
     terminal: &mut Terminal<'_>,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     let book = book::read(&tables.code_books, scope).await?;
     let batch = book::existing_batch(&book, name)?;
     let usage = count_used(tables, scope, &book, terminal).await?;
@@ -44,10 +36,9 @@ pub(super) async fn void_batch(
     tables: &Tables,
     scope: &Scope,
     name: &str,
-    confirm: ConfirmArgs,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     let book = book::read(&tables.code_books, scope).await?;
     let batch = book::existing_batch(&book, name)?;
     if batch.status != BatchStatus::Void {
@@ -56,14 +47,14 @@ pub(super) async fn void_batch(
             scope.campaign, scope.environment
         );
         // Counted for the question alone: leaked codes cannot wait for it.
-        if !confirm.yes && terminal.input.is_some() {
+        if !terminal.yes && terminal.input.is_some() {
             let usage = count_used(tables, scope, &book, terminal).await?;
             question.push_str(&format!(
                 " {}; submissions that have the others keep them.",
                 unused_in_words(batch, &usage)
             ));
         }
-        terminal.confirm(&question, Answer::Word(name), confirm)?;
+        terminal.confirm_typed(&question, name)?;
     }
     let batch = void::void_batch(tables, scope, name, clock.now()).await?;
     let text = format!(

@@ -1,24 +1,14 @@
 //! `ops draw call`, `confirm`, `hand-over` and `skip`: the contact log.
 
-use common::domain::draw::contact::{Contact, ContactEvent, ContactState, MAX_CALLS};
-use common::domain::timestamp::Timestamp;
-use serde_json::json;
+use common::domain::draw::contact::{ContactEvent, ContactState, MAX_CALLS};
 
 use super::show::contact_json;
 use crate::cli::{CallArgs, CallOutcome, SkipArgs, WinnerArgs};
-use crate::commands::submission::words;
-use crate::confirm::Answer;
 use crate::draws::call_log::{self, Logged, Winner};
 use crate::draws::shown::{options, prize_option, state_of};
-use crate::failure::Failure;
-use crate::tables::Tables;
-use crate::terminal::{Report, Terminal};
+use crate::prelude::*;
 
-pub(super) async fn call(
-    args: CallArgs,
-    tables: &Tables,
-    now: Timestamp,
-) -> Result<Report, Failure> {
+pub(super) async fn call(args: CallArgs, tables: &Tables, now: Timestamp) -> Result<Report> {
     let CallArgs {
         winner,
         outcome,
@@ -38,7 +28,7 @@ pub(super) async fn log_step(
     event: ContactEvent,
     tables: &Tables,
     now: Timestamp,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     step(&find(args, tables).await?, event, tables, now).await
 }
 
@@ -47,14 +37,13 @@ pub(super) async fn skip(
     tables: &Tables,
     now: Timestamp,
     terminal: &mut Terminal<'_>,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     let SkipArgs {
         winner,
         reason,
         inspector,
-        confirm,
     } = args;
-    let inspector = Some(words(&inspector, "--inspector")?);
+    let inspector = Some(validate_reason(&inspector, "--inspector")?);
     let winner = find(winner, tables).await?;
     let Contact {
         prize,
@@ -70,7 +59,7 @@ pub(super) async fn skip(
         "Skip place {place} of {prize}{reference}, because: {}? The next in the order is drawn.",
         reason.in_words()
     );
-    terminal.confirm(&question, Answer::Word(winner.draw.name.as_str()), confirm)?;
+    terminal.confirm_typed(&question, winner.draw.name.as_str())?;
     step(
         &winner,
         ContactEvent::Skipped { reason, inspector },
@@ -80,13 +69,13 @@ pub(super) async fn skip(
     .await
 }
 
-async fn find(args: WinnerArgs, tables: &Tables) -> Result<Winner, Failure> {
+async fn find(args: WinnerArgs, tables: &Tables) -> Result<Winner> {
     let WinnerArgs { draw, winner, tier } = args;
     let (scope, name) = draw.named();
     call_log::find(tables, scope, &name, tier.as_deref(), winner).await
 }
 
-async fn phone(winner: &Winner, tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
+async fn phone(winner: &Winner, tables: &Tables, now: Timestamp) -> Result<Report> {
     let (contact, phone) = (
         &winner.contact,
         call_log::show_phone(tables, winner, now).await?,
@@ -113,7 +102,7 @@ async fn step(
     event: ContactEvent,
     tables: &Tables,
     now: Timestamp,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     let Logged { contact, next } = call_log::log(tables, winner, event, now).await?;
     let all: Vec<_> = next.iter().chain([&contact]).cloned().collect();
     let blocked = call_log::blocked(tables, &winner.scope, &all).await?;

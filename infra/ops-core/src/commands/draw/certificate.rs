@@ -1,19 +1,13 @@
-//! `ops draw certificate` and `ops draw sheet`.
-
-use std::path::Path;
-
-use serde_json::json;
+//! `ops draw certificate` and the sheet of `ops draw show`.
 
 use crate::cli::DrawArgs;
 use crate::draws::certificate::{self, BESIDE};
 use crate::draws::files::OPENINGS;
 use crate::draws::find;
 use crate::draws::openings::Erasure;
-use crate::failure::Failure;
-use crate::tables::Tables;
-use crate::terminal::Report;
+use crate::prelude::*;
 
-pub(super) async fn run(args: DrawArgs, output: &Path, tables: &Tables) -> Result<Report, Failure> {
+pub(super) async fn run(args: DrawArgs, output: &Path, tables: &Tables) -> Result<Report> {
     let (scope, name) = args.named();
     let campaign = tables.campaign(&scope.campaign).await?;
     let draw = find(tables, &scope, &name).await?;
@@ -48,13 +42,13 @@ pub(super) async fn run(args: DrawArgs, output: &Path, tables: &Tables) -> Resul
 }
 
 pub(super) async fn sheet(
-    args: DrawArgs,
+    scope: &Scope,
+    name: &DrawName,
     output: &Path,
     tables: &Tables,
-) -> Result<Report, Failure> {
-    let (scope, name) = args.named();
+) -> Result<Report> {
     let campaign = tables.campaign(&scope.campaign).await?;
-    let draw = find(tables, &scope, &name).await?;
+    let draw = find(tables, scope, name).await?;
     certificate::write_sheet(tables, &draw, &campaign, output)?;
     let text = format!(
         "the sheet is {}; print it, and let the inspector compare the commitment before the round's time",

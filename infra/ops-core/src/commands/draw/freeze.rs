@@ -1,20 +1,11 @@
-use common::clock::Clock;
-use common::domain::campaign::{Campaign, PersonalData};
-use common::domain::ids::Reference;
-use common::domain::timestamp::Timestamp;
 use draw::Header;
-use serde_json::json;
 
 use super::show::ShownDraw;
 use crate::cli::FreezeArgs;
 use crate::draws::freeze::{self, FreezePlan, FreezeReport};
 use crate::draws::shown::options;
 use crate::draws::{DayTotal, ReadReport, header};
-use crate::failure::Failure;
-use crate::format::{grouped, table, zoned_time};
-use crate::tables::Tables;
-use crate::terminal::{Report, Terminal};
-use crate::view::extended;
+use crate::prelude::*;
 
 const MAX_PRINTED: usize = 20;
 
@@ -23,7 +14,7 @@ pub(super) async fn run(
     tables: &Tables,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     let FreezeArgs {
         draw,
         from,
@@ -32,7 +23,6 @@ pub(super) async fn run(
         at,
         one_prize_per_entrant,
         output,
-        confirm,
     } = args;
     let (scope, name) = draw.named();
     let campaign = tables.campaign(&scope.campaign).await?;
@@ -48,7 +38,6 @@ pub(super) async fn run(
         at: at.resolve(zone, clock.now()),
         zone,
         output: output.clone(),
-        confirm,
     };
     let freezing = freeze::freeze(tables, plan, clock, terminal);
     let FreezeReport { evidence, read } = Box::pin(freezing).await?;
@@ -103,13 +92,15 @@ fn read_text(read: &ReadReport) -> String {
             grouped(total.entries),
         ]
     };
-    let rows: Vec<_> = read.days.iter().map(row).collect();
-    let days = table(&["DAY", "SUBMISSIONS", "ENTRIES"], &rows);
+    let days = table(
+        &["DAY", "SUBMISSIONS", "ENTRIES"],
+        read.days.iter().map(row),
+    );
     format!("\n{days}{}", unsettled_text(&read.unsettled))
 }
 
 /// Entrants whose phone is deleted would be missing.
-fn refuse_without_phones(campaign: &Campaign, now: Timestamp) -> Result<(), Failure> {
+fn refuse_without_phones(campaign: &Campaign, now: Timestamp) -> Result<()> {
     let Some(until) = campaign
         .keeps_until(PersonalData::Phones)
         .filter(|until| *until <= now)
@@ -117,12 +108,12 @@ fn refuse_without_phones(campaign: &Campaign, now: Timestamp) -> Result<(), Fail
         return Ok(());
     };
     let Campaign { slug, timezone, .. } = campaign;
-    let message = format!(
+    bail!(
+        "phones_deleted",
         "{slug} keeps phones until {}, so entrants would be missing from the draw; `ops campaign show {slug}` says whether \
          any are deleted: if none are, raise retention.phones_days in its file, apply it, and run this again",
         zoned_time(until, *timezone)
-    );
-    Err(Failure::new("phones_deleted", message))
+    )
 }
 
 fn unsettled_text(unsettled: &[Reference]) -> String {

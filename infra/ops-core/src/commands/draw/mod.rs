@@ -7,21 +7,17 @@ mod run;
 mod show;
 mod verify;
 
-use common::clock::Clock;
-use common::config::Env;
 use common::domain::draw::contact::ContactEvent;
 
 use crate::cli::DrawCommand;
-use crate::connection;
-use crate::failure::Failure;
-use crate::terminal::{Report, Terminal};
+use crate::prelude::*;
 
 pub(crate) async fn run(
     command: DrawCommand,
     env: &Env,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     let tables = async || connection::tables(env).await;
     match command {
         DrawCommand::Verify(args) => verify::run(&args, env),
@@ -31,52 +27,38 @@ pub(crate) async fn run(
             beacon,
             output,
         } => {
-            run::run(
-                draw,
-                beacon,
-                output.as_deref(),
-                &tables().await?,
-                clock,
-                terminal,
-            )
-            .await
+            let tables = &tables().await?;
+            run::run(draw, beacon, output.as_deref(), tables, clock, terminal).await
         }
-        DrawCommand::Show { draw } => show::one(draw, &tables().await?, clock.now()).await,
-        DrawCommand::List { scope } => show::all(scope, &tables().await?).await,
+        DrawCommand::Show { scope, draw, sheet } => {
+            let (tables, scope, now) = (&tables().await?, &scope.into(), clock.now());
+            match (draw, sheet) {
+                (None, _) => show::all(scope, tables).await,
+                (Some(name), None) => show::one(scope, &name, tables, now).await,
+                (Some(name), Some(file)) => certificate::sheet(scope, &name, &file, tables).await,
+            }
+        }
         DrawCommand::Opening { reference } => {
             opening::run(reference, &tables().await?, clock.now()).await
         }
         DrawCommand::Call(args) => call_log::call(args, &tables().await?, clock.now()).await,
         DrawCommand::Confirm(args) => {
-            call_log::log_step(
-                args,
-                ContactEvent::Identified,
-                &tables().await?,
-                clock.now(),
-            )
-            .await
+            let event = ContactEvent::Identified;
+            call_log::log_step(args, event, &tables().await?, clock.now()).await
         }
         DrawCommand::HandOver(args) => {
-            call_log::log_step(
-                args,
-                ContactEvent::HandedOver,
-                &tables().await?,
-                clock.now(),
-            )
-            .await
+            let event = ContactEvent::HandedOver;
+            call_log::log_step(args, event, &tables().await?, clock.now()).await
         }
         DrawCommand::Skip(args) => {
             call_log::skip(args, &tables().await?, clock.now(), terminal).await
         }
-        DrawCommand::Abandon { draw, why, confirm } => {
+        DrawCommand::Abandon { draw, why } => {
             let tables = tables().await?;
-            abandon::run(draw, &why, confirm, &tables, clock, terminal).await
+            abandon::run(draw, &why, &tables, clock, terminal).await
         }
         DrawCommand::Certificate { draw, output } => {
             certificate::run(draw, &output, &tables().await?).await
-        }
-        DrawCommand::Sheet { draw, output } => {
-            certificate::sheet(draw, &output, &tables().await?).await
         }
     }
 }

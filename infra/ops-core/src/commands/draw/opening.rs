@@ -1,21 +1,9 @@
-use common::domain::ids::Reference;
-use common::domain::timestamp::Timestamp;
-use serde_json::json;
-
-use crate::audit::Action;
 use crate::draws::files::DrawFiles;
 use crate::draws::openings;
-use crate::failure::Failure;
-use crate::format::scope_in_words;
+use crate::prelude::*;
 use crate::submissions;
-use crate::tables::Tables;
-use crate::terminal::Report;
 
-pub(super) async fn run(
-    reference: Reference,
-    tables: &Tables,
-    now: Timestamp,
-) -> Result<Report, Failure> {
+pub(super) async fn run(reference: Reference, tables: &Tables, now: Timestamp) -> Result<Report> {
     let (mut json, mut text) = (Vec::new(), Vec::new());
     for submission in submissions::by_reference(tables, reference).await? {
         let scope = &submission.scope;
@@ -50,11 +38,11 @@ pub(super) async fn run(
         }
     }
     if json.is_empty() {
-        let message = format!(
+        bail!(
+            "opening_unknown",
             "{reference} is in no draw: it was not accepted in the period of one, its person was erased, or there is no such \
              reference; `ops submission show {reference}` tells"
         );
-        return Err(Failure::new("opening_unknown", message));
     }
     Ok(Report::new(json!({ "openings": json }), text.join("\n")))
 }

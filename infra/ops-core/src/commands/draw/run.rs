@@ -1,7 +1,3 @@
-use std::path::Path;
-
-use common::clock::Clock;
-
 use super::show::ShownDraw;
 use crate::cli::DrawArgs;
 use crate::draws::certificate::put;
@@ -9,9 +5,7 @@ use crate::draws::files::RESULT;
 use crate::draws::run::RoundSource;
 use crate::draws::shown::options;
 use crate::draws::{self, find};
-use crate::failure::Failure;
-use crate::tables::Tables;
-use crate::terminal::{Report, Terminal};
+use crate::prelude::*;
 
 pub(super) async fn run(
     args: DrawArgs,
@@ -20,7 +14,7 @@ pub(super) async fn run(
     tables: &Tables,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     let (scope, name) = args.named();
     let draw = find(tables, &scope, &name).await?;
     let run = draws::run::run(tables, &scope, &draw, source, clock, terminal);

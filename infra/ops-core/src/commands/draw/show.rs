@@ -1,24 +1,13 @@
-//! `ops draw show` and `ops draw list`.
+//! `ops draw show`.
 
-use std::collections::HashSet;
+use common::domain::draw::Draw;
+use common::domain::draw::contact::ContactStep;
 
-use chrono_tz::Tz;
-use common::domain::draw::contact::{Contact, ContactStep};
-use common::domain::draw::{Draw, DrawName};
-use common::domain::ids::SubmissionId;
-use common::domain::scope::Scope;
-use common::domain::timestamp::Timestamp;
-use serde_json::{Value, json};
-
-use crate::cli::{DrawArgs, DrawScopeArgs};
 use crate::draws::call_log::blocked;
 use crate::draws::shown::{facts, next_step, state, state_of};
 use crate::draws::{chain, find, header};
-use crate::failure::Failure;
-use crate::format::{grouped, lines, or_dash, scope_in_words, table, zoned_time};
-use crate::tables::Tables;
-use crate::terminal::Report;
-use crate::view::extended;
+use crate::prelude::*;
+use crate::view;
 
 pub(super) struct ShownDraw<'a> {
     scope: &'a Scope,
@@ -29,55 +18,42 @@ pub(super) struct ShownDraw<'a> {
 }
 
 pub(super) async fn one(
-    args: DrawArgs,
+    scope: &Scope,
+    name: &DrawName,
     tables: &Tables,
     now: Timestamp,
-) -> Result<Report, Failure> {
-    let (scope, name) = args.named();
-    let shown = ShownDraw::find(tables, &scope, &name).await?;
+) -> Result<Report> {
+    let shown = ShownDraw::find(tables, scope, name).await?;
     chain::of_draw(tables, &shown.draw)?;
-    let next = next_step(&scope, &shown.draw, &shown.contacts, shown.zone, now)?;
+    let next = next_step(scope, &shown.draw, &shown.contacts, shown.zone, now)?;
     shown.report(next.map(|next| format!("next: {next}")))
 }
 
-pub(super) async fn all(args: DrawScopeArgs, tables: &Tables) -> Result<Report, Failure> {
-    let scope = Scope::from(args);
+pub(super) async fn all(scope: &Scope, tables: &Tables) -> Result<Report> {
     let zone = tables.campaign(&scope.campaign).await?.timezone;
-    let draws = tables.draws.list(&scope).await?;
-    let json: Vec<_> = draws
-        .iter()
-        .map(|draw| as_json(&scope, draw))
-        .collect::<Result<_, _>>()?;
-    if draws.is_empty() {
-        return Ok(Report::new(
-            json!({ "draws": json }),
-            format!(
-                "{} has no draws; `ops draw freeze` begins one.",
-                scope_in_words(&scope)
-            ),
-        ));
-    }
-    let row = |draw: &Draw| -> Result<Vec<String>, Failure> {
-        let header = header(draw)?;
-        Ok(vec![
-            draw.name.to_string(),
-            state(draw).to_owned(),
-            grouped(header.rows.get()),
-            grouped(header.total.get()),
-            zoned_time(draw.round_at, zone),
-        ])
+    let draws = tables.draws.list(scope).await?;
+    let views = draws.iter().map(|draw| as_json(scope, draw));
+    let views: Vec<_> = views.collect::<Result<_, _>>()?;
+    let round = format!("ROUND ({})", zone.name());
+    let columns = [
+        ("DRAW", "/draw"),
+        ("STATE", "/state"),
+        ("ENTRANTS", "/header/rows"),
+        ("ENTRIES", "/header/total"),
+        (&round, "/round_at"),
+    ];
+    let text = match views.is_empty() {
+        true => format!(
+            "{} has no draws; `ops draw freeze` begins one.",
+            scope_in_words(scope)
+        ),
+        false => view::table(&columns, &views, zone),
     };
-    let rows = draws.iter().map(row).collect::<Result<Vec<_>, _>>()?;
-    let text = table(&["DRAW", "STATE", "ENTRANTS", "ENTRIES", "ROUND"], &rows);
-    Ok(Report::new(json!({ "draws": json }), text))
+    Ok(Report::new(json!({ "draws": views }), text))
 }
 
 impl<'a> ShownDraw<'a> {
-    pub(super) async fn find(
-        tables: &Tables,
-        scope: &'a Scope,
-        name: &DrawName,
-    ) -> Result<Self, Failure> {
+    pub(super) async fn find(tables: &Tables, scope: &'a Scope, name: &DrawName) -> Result<Self> {
         let draw = find(tables, scope, name).await?;
         let contacts = tables.draws.contacts(scope, name).await?;
         Ok(Self {
@@ -89,21 +65,21 @@ impl<'a> ShownDraw<'a> {
         })
     }
 
-    pub(super) fn report(&self, note: Option<String>) -> Result<Report, Failure> {
+    pub(super) fn report(&self, note: Option<String>) -> Result<Report> {
         Ok(Report {
             note,
             ..Report::new(self.json()?, self.text()?)
         })
     }
 
-    pub(super) fn json(&self) -> Result<Value, Failure> {
+    pub(super) fn json(&self) -> Result<Value> {
         let winner = |contact| contact_json(contact, &self.blocked);
         let winners = self.contacts.iter().map(winner).collect();
         let json = as_json(self.scope, &self.draw)?;
         Ok(extended(json, [("winners", winners)]))
     }
 
-    pub(super) fn text(&self) -> Result<String, Failure> {
+    pub(super) fn text(&self) -> Result<String> {
         let row = |contact: &Contact| {
             vec![
                 contact.prize.clone(),
@@ -116,9 +92,11 @@ impl<'a> ShownDraw<'a> {
         };
         let mut text = lines(&facts(self.scope, &self.draw, self.zone)?);
         if !self.contacts.is_empty() {
-            let rows: Vec<_> = self.contacts.iter().map(row).collect();
             let titles = ["PRIZE", "PLACE", "REF", "REGION", "PHONE", "STATE"];
-            text.push_str(&format!("\n{}", table(&titles, &rows)));
+            text.push_str(&format!(
+                "\n{}",
+                table(&titles, self.contacts.iter().map(row))
+            ));
         }
         if !self.blocked.is_empty() {
             text.push_str("\nWho is BLOCKED was blocked after the freeze: skip them with --reason excluded, or unblock the phone.\n");
@@ -127,7 +105,7 @@ impl<'a> ShownDraw<'a> {
     }
 }
 
-fn as_json(scope: &Scope, draw: &Draw) -> Result<Value, Failure> {
+fn as_json(scope: &Scope, draw: &Draw) -> Result<Value> {
     let outcome = draw.outcome.as_ref().map(|outcome| {
         json!({
             "signature": outcome.signature,

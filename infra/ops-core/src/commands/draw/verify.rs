@@ -1,18 +1,25 @@
-use common::config::Env;
+//! `ops draw verify`.
+
 use common::domain::draw::contact::SkipReason;
 use draw::{Event, LoggedPlace, TierResult};
-use serde_json::json;
 
 use crate::cli::VerifyArgs;
 use crate::draws::chain;
 use crate::draws::verify::{Verified, verify};
-use crate::failure::Failure;
-use crate::format::{grouped, lines, or_dash, table};
-use crate::terminal::Report;
+use crate::prelude::*;
+use crate::view::{Columns, facts};
 
 const MAX_NAMED: usize = 10;
 
-pub(super) fn run(args: &VerifyArgs, env: &Env) -> Result<Report, Failure> {
+const FACTS: &Columns = &[
+    ("entrants", "/rows"),
+    ("entries", "/total"),
+    ("from", "/period/from"),
+    ("to", "/period/to"),
+    ("published at", "/published"),
+];
+
+pub(super) fn run(args: &VerifyArgs, env: &Env) -> Result<Report> {
     let verified = verify(args, env)?;
     Ok(report(&verified, args.commitment.is_some()))
 }
@@ -35,34 +42,40 @@ fn report(verified: &Verified, is_compared: bool) -> Report {
         "compare it with the one that was published before the round"
     };
     let commitment = committed.commitment();
-    let mut pairs = vec![
-        ("entrants", grouped(header.rows.get())),
-        ("entries", grouped(header.total.get())),
-        (
-            "period",
-            format!(
-                "{} to {}",
-                header.period.from.to_rfc3339(),
-                header.period.to.to_rfc3339()
-            ),
-        ),
+    let tiers = result.tiers.iter();
+    let tiers = tiers.map(
+        |tier| json!({ "name": tier.name, "prizes": tier.prizes, "places": tier.order.len() }),
+    );
+    let json = json!({
+        "holds": true,
+        "campaign": header.campaign,
+        "draw": header.draw,
+        "rows": header.rows,
+        "total": header.total,
+        "period": header.period,
+        "commitment": commitment.to_string(),
+        "commitment_compared": is_compared,
+        "published": log.as_ref().map(|log| log.published_at),
+        "chain": chain.hash(),
+        "round": result.round,
+        "round_at": given_at,
+        "tiers": tiers.collect::<Vec<_>>(),
+    });
+    let mut pairs = facts(FACTS, &json, Tz::UTC);
+    pairs.extend([
         (
             "commitment",
             format!("{}: {compared}", commitment.in_groups()),
         ),
-    ];
-    pairs.extend(
-        log.as_ref()
-            .map(|log| ("published at", log.published_at.to_rfc3339())),
-    );
-    pairs.push((
-        "round",
-        format!(
-            "{} was given at {given_at}: your copy of the commitment has to be older",
-            result.round
+        (
+            "round",
+            format!(
+                "{} was given at {given_at}: your copy of the commitment has to be older",
+                result.round
+            ),
         ),
-    ));
-    pairs.push(("chain", chain::described(&chain.hash().to_string())));
+        ("chain", chain::described(&chain.hash().to_string())),
+    ]);
     let mut text = format!(
         "HOLDS: {}, {}: the order follows from the entries, the header and the round\n{}",
         header.campaign,
@@ -79,23 +92,6 @@ fn report(verified: &Verified, is_compared: bool) -> Report {
             tier_text(tier, &places.collect::<Vec<_>>())
         ));
     }
-    let tiers = result.tiers.iter();
-    let tiers = tiers.map(
-        |tier| json!({ "name": tier.name, "prizes": tier.prizes, "places": tier.order.len() }),
-    );
-    let json = json!({
-        "holds": true,
-        "campaign": header.campaign,
-        "draw": header.draw,
-        "rows": header.rows,
-        "total": header.total,
-        "commitment": commitment.to_string(),
-        "commitment_compared": is_compared,
-        "chain": chain.hash(),
-        "round": result.round,
-        "round_at": given_at,
-        "tiers": tiers.collect::<Vec<_>>(),
-    });
     Report::new(json, text)
 }
 
@@ -124,8 +120,10 @@ fn tier_text(tier: &TierResult, places: &[&LoggedPlace]) -> String {
             happened(place),
         ]
     };
-    let rows: Vec<_> = places.iter().map(row).collect();
-    format!("{title}\n{}", table(&["PLACE", "REF", "STATE"], &rows))
+    format!(
+        "{title}\n{}",
+        table(&["PLACE", "REF", "STATE"], places.iter().map(row))
+    )
 }
 
 fn happened(place: &LoggedPlace) -> String {

@@ -1,73 +1,31 @@
 //! Numbers of a campaign, as tables with bars and as JSON.
 
-use chrono_tz::Tz;
-use common::domain::codebook::Batch;
+use common::domain::numbers::Amount;
 use common::domain::numbers::decision_time::{Kind, Percentile};
-use common::domain::numbers::{Amount, Cells, Metric};
-use common::domain::scope::Scope;
-use serde_json::{Map, Value, json};
 
-use crate::commands::code::status_of;
-use crate::format::{grouped, table, visible};
 use crate::numbers::Days;
 use crate::numbers::sums::{
-    PrizesLeft, Sums, UNNAMED, by_day, by_dimension, by_hand_percent, by_hour, largest, number,
-    phones_by_entries, receipt_words, scaled, span, sums, total, unknown_now, wait,
+    PrizesLeft, Sums, by_day, by_dimension, by_hand_percent, by_hour, figures, largest,
+    phones_by_entries, scaled, sums, total, unknown_now, wait,
 };
-use crate::terminal::Report;
-use crate::view::extended;
+use crate::prelude::*;
+use crate::view::{Columns, table};
 
 const BAR_CHARS: i64 = 32;
 const AT_MOST: &str = "Held codes are among these, and those that stayed used after a revocation. \
-                       `ops code batches --used` counts the unused ones.";
+                       `ops code batches --used` counts the unused ones.\n";
 
-/// A table, and a list in the JSON.
-struct Section {
-    metric: Metric,
-    title: &'static str,
-    headings: [&'static str; 2],
-    json: &'static str,
-    /// Separated by `#`.
-    parts: &'static [&'static str],
-}
-
-const SECTIONS: [Section; 5] = [
-    Section {
-        metric: Metric::Outcomes,
-        title: "Outcomes",
-        headings: ["OUTCOME", "SUBMISSIONS"],
-        json: "outcomes",
-        parts: &["state", "message_key"],
-    },
-    Section {
-        metric: Metric::Regions,
-        title: "Regions",
-        headings: ["REGION", "SUBMISSIONS"],
-        json: "regions",
-        parts: &["region"],
-    },
-    Section {
-        metric: Metric::Branches,
-        title: "Branches",
-        headings: ["BRANCH", "SUBMISSIONS"],
-        json: "branches",
-        parts: &["branch"],
-    },
-    Section {
-        metric: Metric::Receipts,
-        title: "Receipts",
-        headings: ["RECEIPT", "SUBMISSIONS"],
-        json: "receipts",
-        parts: &["state", "decided_by"],
-    },
-    Section {
-        metric: Metric::Prizes,
-        title: "Prizes",
-        headings: ["PRIZE", "WON"],
-        json: "prizes",
-        parts: &["prize"],
-    },
+/// Metrics that are lists in the JSON, each with the parts of its names, which `#` separates.
+const LISTS: [(Metric, &str, &[&str]); 5] = [
+    (Metric::Outcomes, "outcomes", &["state", "message_key"]),
+    (Metric::Regions, "regions", &["region"]),
+    (Metric::Branches, "branches", &["branch"]),
+    (Metric::Receipts, "receipts", &["state", "decided_by"]),
+    (Metric::Prizes, "prizes", &["prize"]),
 ];
+
+const SUBMISSIONS: (&str, &str) = ("SUBMISSIONS", "/submissions");
+const ENTRIES: (&str, &str) = ("ENTRIES", "/entries");
 
 /// `prizes_left` is of the whole campaign.
 #[derive(Clone, Copy)]
@@ -82,179 +40,128 @@ pub(super) struct Overview<'a> {
 
 impl Overview<'_> {
     pub(super) fn report(self) -> Report {
-        Report::new(as_json(self), as_text(self))
+        let json = as_json(self);
+        let text = as_text(self, &json);
+        Report::new(json, text)
     }
 }
 
-fn as_text(overview: Overview<'_>) -> String {
+fn as_text(overview: Overview<'_>, json: &Value) -> String {
     let Overview {
-        scope,
-        zone,
-        cells,
-        batches,
-        prizes,
-        ..
+        scope, zone, cells, ..
     } = overview;
     let days = by_dimension(cells, Metric::Days);
     let mut text = format!(
-        "{} {}, days and hours in {}\n",
-        scope.campaign,
-        scope.environment,
+        "{}, days and hours in {}\n",
+        scope_in_words(scope),
         zone.name()
     );
-    let left = prize_table(prizes);
-    let Some((last_day, _)) = days.last_key_value() else {
+    if days.is_empty() {
         text += "Nothing has been counted. New submissions are counted within a minute.\n";
-        return text + &left;
-    };
-    text += &summary(overview, total(&days));
-    let mut section = |title: &str, body: String| {
-        if !body.is_empty() {
-            text += &format!("\n{title}\n{body}");
-        }
-    };
-    section("Days", day_table(cells, &days));
-    let hours = by_hour(cells, zone).into_iter();
-    let of_last_day = hours.filter(|(hour, _)| hour.starts_with(last_day.as_str()));
-    let hours = bars(["HOUR", "SUBMISSIONS"], &of_last_day.collect());
-    section("Hours of the last day", hours);
-    for one in &SECTIONS {
-        let sums = sums(cells, one.metric, |cell| match one.metric {
-            Metric::Receipts => receipt_words(&cell.dimension),
-            _ => visible(&cell.dimension.replacen('#', ", ", 1)),
-        });
-        // Most submissions have no branch.
-        if one.metric != Metric::Branches || sums.keys().any(|name| !name.is_empty()) {
-            section(one.title, bars(one.headings, &sums));
-        }
-    }
-    if overview.days.are_all() {
-        let phones = bars(["ENTRIES", "PHONES"], &phones_by_entries(cells));
-        section("Entries of a phone", phones);
-    }
-    section("Codes", code_table(cells, batches));
-    text + &left
-}
-
-fn summary(overview: Overview<'_>, all: Amount) -> String {
-    let cells = overview.cells;
-    // Phones new on an earlier day are missing, and one can be active on several days.
-    let phones = if overview.days.are_all() {
-        "phones"
     } else {
-        "new phones"
-    };
-    let mut text = format!(
-        "Submissions: {}; entries: {}; {phones}: {}; unknown now: {}\n",
-        number(all.records),
-        number(all.entries),
-        number(total(&by_day(cells, Metric::NewPhones)).records),
-        number(unknown_now(cells)),
-    );
-    if let Some(percent) = by_hand_percent(cells) {
-        text += &format!("{percent} % of the decided receipts were settled by hand\n");
+        text += &lines(&figures(cells, overview.days.are_all()));
     }
-    for kind in [Kind::Receipt, Kind::Code] {
-        if let (Some(p50), Some(p95)) = (wait(cells, kind, 50), wait(cells, kind, 95)) {
-            let (kind, p50, p95) = (kind.as_str(), span(p50), span(p95));
-            text += &format!("Time to decide a {kind}: half within {p50}, 95 % within {p95}\n");
+    let mut table = |title: &str, list: &Value, columns: &Columns, bar, of| {
+        // Most submissions have no branch.
+        let is_named = |row: &Value| row.get("branch") != Some(&Value::Null);
+        let rows = list.as_array().map_or(&[][..], Vec::as_slice);
+        if rows.iter().any(is_named) {
+            text += &format!("\n{title}\n{}", bars(columns, rows, bar, of));
         }
+    };
+    let bar = SUBMISSIONS.1;
+    let of = |name: &str| json.get(name).unwrap_or(&Value::Null);
+    if let Some((last_day, _)) = days.last_key_value() {
+        let new = ("NEW PHONES", "/new_phones");
+        let active = ("ACTIVE PHONES", "/active_phones");
+        let columns = [("DAY", "/day"), SUBMISSIONS, ENTRIES, new, active];
+        table("Days", of("days"), &columns, bar, None);
+        let mut hours = by_hour(cells, zone);
+        hours.retain(|hour, _| hour.starts_with(last_day.as_str()));
+        let columns = [("HOUR", "/hour"), SUBMISSIONS, ENTRIES];
+        table(
+            "Hours of the last day",
+            &list(&["hour"], &hours),
+            &columns,
+            bar,
+            None,
+        );
+        let columns = [
+            ("STATE", "/state"),
+            ("OUTCOME", "/message_key"),
+            SUBMISSIONS,
+            ENTRIES,
+        ];
+        table("Outcomes", of("outcomes"), &columns, bar, None);
+        let columns = [("REGION", "/region"), SUBMISSIONS, ENTRIES];
+        table("Regions", of("regions"), &columns, bar, None);
+        let columns = [("BRANCH", "/branch"), SUBMISSIONS, ENTRIES];
+        table("Branches", of("branches"), &columns, bar, None);
+        let columns = [
+            ("RECEIPT", "/state"),
+            ("BY", "/decided_by"),
+            SUBMISSIONS,
+            ENTRIES,
+        ];
+        table("Receipts", of("receipts"), &columns, bar, None);
+        let columns = [("PRIZE", "/prize"), ("WON", "/submissions")];
+        table("Prizes", of("prizes"), &columns, bar, None);
+        let columns = [("ENTRIES", "/range"), ("PHONES", "/phones")];
+        table(
+            "Entries of a phone",
+            of("entries_per_phone"),
+            &columns,
+            "/phones",
+            None,
+        );
+        let redeemed = ("REDEEMED", "/redeemed");
+        let columns = [
+            ("BATCH", "/batch"),
+            redeemed,
+            ("OF", "/codes"),
+            ("PRIZE", "/prize"),
+        ];
+        table("Codes", of("codes"), &columns, redeemed.1, Some("/codes"));
+    }
+    let (status, left) = (("STATUS", "/status"), ("LEFT", "/left_at_most"));
+    let columns = [
+        ("BATCH", "/batch"),
+        ("PRIZE", "/prize"),
+        status,
+        left,
+        ("OF", "/codes"),
+    ];
+    table(
+        "Prizes left, at most",
+        of("prizes_left"),
+        &columns,
+        left.1,
+        Some("/codes"),
+    );
+    if !overview.prizes.is_empty() {
+        text += AT_MOST;
     }
     text
 }
 
-fn day_table(cells: &Cells, days: &Sums) -> String {
-    let new = by_day(cells, Metric::NewPhones);
-    let active = by_day(cells, Metric::ActivePhones);
-    let largest = largest(days.values().map(|sum| sum.records));
-    let row = |(day, sum): (&String, &Amount)| {
-        vec![
-            day.clone(),
-            number(sum.records),
-            number(sum.entries),
-            number(records_of(&new, day)),
-            number(records_of(&active, day)),
-            bar(sum.records, largest),
-        ]
+/// A table with a bar for each value, a share of another one or of the largest.
+fn bars(columns: &Columns, rows: &[Value], value: &str, of: Option<&str>) -> String {
+    let number = |row: &Value, pointer| row.pointer(pointer).and_then(Value::as_i64).unwrap_or(0);
+    let largest = largest(rows.iter().map(|row| number(row, value)));
+    let bar = |row: &Value| {
+        let of = of.map_or(largest, |of| number(row, of));
+        let length = usize::try_from(scaled(number(row, value), of, BAR_CHARS));
+        extended(
+            row.clone(),
+            [("bar", "█".repeat(length.unwrap_or(0)).into())],
+        )
     };
-    let headings = [
-        "DAY",
-        "SUBMISSIONS",
-        "ENTRIES",
-        "NEW PHONES",
-        "ACTIVE PHONES",
-        "",
-    ];
-    filled_table(&headings, days.iter().map(row).collect())
+    let rows: Vec<_> = rows.iter().map(bar).collect();
+    table(&[columns, &[("", "/bar")]].concat(), &rows, Tz::UTC)
 }
 
 fn records_of(sums: &Sums, name: &str) -> i64 {
     sums.get(name).map_or(0, |sum| sum.records)
-}
-
-fn bars([name, records]: [&str; 2], sums: &Sums) -> String {
-    let largest = largest(sums.values().map(|sum| sum.records));
-    let row = |(name, sum): (&String, &Amount)| {
-        let name = if name.is_empty() { UNNAMED } else { name };
-        vec![
-            name.to_owned(),
-            number(sum.records),
-            number(sum.entries),
-            bar(sum.records, largest),
-        ]
-    };
-    filled_table(
-        &[name, records, "ENTRIES", ""],
-        sums.iter().map(row).collect(),
-    )
-}
-
-fn filled_table(headings: &[&str], rows: Vec<Vec<String>>) -> String {
-    if rows.is_empty() {
-        String::new()
-    } else {
-        table(headings, &rows)
-    }
-}
-
-fn bar(value: i64, of: i64) -> String {
-    "█".repeat(usize::try_from(scaled(value, of, BAR_CHARS)).unwrap_or(0))
-}
-
-fn code_table(cells: &Cells, batches: &[Batch]) -> String {
-    let redeemed = by_dimension(cells, Metric::Batches);
-    let row = |batch: &Batch| {
-        let redeemed = records_of(&redeemed, &batch.name);
-        let codes = batch.count();
-        vec![
-            batch.name.clone(),
-            number(redeemed),
-            grouped(codes),
-            batch.prize.clone().unwrap_or_default(),
-            bar(redeemed, i64::try_from(codes).unwrap_or(i64::MAX)),
-        ]
-    };
-    let headings = ["BATCH", "REDEEMED", "OF", "PRIZE", ""];
-    filled_table(&headings, batches.iter().map(row).collect())
-}
-
-fn prize_table(prizes: &[PrizesLeft<'_>]) -> String {
-    let row = |prizes: &PrizesLeft<'_>| {
-        let status = || status_of(prizes.batch).to_owned();
-        vec![
-            prizes.batch.name.clone(),
-            prizes.prize.to_owned(),
-            prizes.at_most.map_or_else(status, number),
-            number(prizes.codes),
-            bar(prizes.at_most.unwrap_or(0), prizes.codes),
-        ]
-    };
-    if prizes.is_empty() {
-        return String::new();
-    }
-    let headings = ["BATCH", "PRIZE", "LEFT", "OF", ""];
-    let table = filled_table(&headings, prizes.iter().map(row).collect());
-    format!("\nPrizes left, at most\n{table}{AT_MOST}\n")
 }
 
 fn as_json(overview: Overview<'_>) -> Value {
@@ -317,8 +224,9 @@ fn as_json(overview: Overview<'_>) -> Value {
         "seconds_to_decide": { "receipt": waits(cells, Kind::Receipt), "code": waits(cells, Kind::Code) },
         "prizes_left": prizes.iter().map(left).collect::<Vec<_>>(),
     });
-    let section = |one: &Section| (one.json, list(one.parts, &by_dimension(cells, one.metric)));
-    extended(json, SECTIONS.each_ref().map(section))
+    let lists =
+        LISTS.map(|(metric, name, parts)| (name, list(parts, &by_dimension(cells, metric))));
+    extended(json, lists)
 }
 
 /// Empty parts are null.

@@ -2,20 +2,12 @@
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
-use common::clock::Clock;
-use common::domain::scope::Scope;
-use serde_json::{Value, json};
-
-use crate::audit::Action;
-use crate::cli::CountArgs;
-use crate::confirm::{Answer, ConfirmArgs};
-use crate::failure::Failure;
-use crate::format::{grouped, table};
+use crate::cli::CountAction;
 use crate::numbers::{self, Difference, Verification};
-use crate::tables::Tables;
-use crate::terminal::{EXIT_FAILURE, Progress, Report, Terminal};
+use crate::prelude::*;
+use crate::terminal::EXIT_FAILURE;
+use crate::view::table;
 
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 /// The rest are one line.
@@ -28,62 +20,55 @@ const LEFT: &str = "The numbers marked `changing` were left, because submissions
                     to wait until that day is over.";
 
 pub(super) async fn verify(
-    args: CountArgs,
-    tables: &Tables,
-    clock: &Clock,
-    terminal: &mut Terminal<'_>,
-) -> Result<Report, Failure> {
-    let (scope, confirm) = args.split();
-    let found = count(&scope, "", confirm, tables, clock, terminal).await?;
-    let mut report = report(&scope, &found, false);
-    if found.differences.iter().any(|one| !one.is_changing) {
-        report.note = Some(WRONG.to_owned());
-        report.code = EXIT_FAILURE;
-    }
-    Ok(report)
-}
-
-pub(super) async fn recount(
-    args: CountArgs,
-    tables: &Tables,
-    clock: &Clock,
-    terminal: &mut Terminal<'_>,
-) -> Result<Report, Failure> {
-    // The command does not know which changes the streams have yet to deliver.
-    let more = " Then it sets the numbers. That is right only while the alarm counting-behind is off: changes that are still \
-                to be counted would be counted twice.";
-    let (scope, confirm) = args.split();
-    // Checked before and after everything is read.
-    numbers::check_quiet(tables, &scope, None, clock.now()).await?;
-    let found = count(&scope, more, confirm, tables, clock, terminal).await?;
-    if !found.differences.is_empty() {
-        let details = json!({ "cells": found.differences.len() });
-        let action = Action::new(numbers::RECOUNT).in_scope(&scope).with(details);
-        tables.audit.append(action, clock.now()).await?;
-        numbers::recount(tables, &scope, &found, clock.now()).await?;
-    }
-    let is_complete = !found.differences.iter().any(|one| one.is_changing);
-    let mut report = report(&scope, &found, true);
-    if !is_complete {
-        report.note = Some(LEFT.to_owned());
-        report.code = EXIT_FAILURE;
-    }
-    Ok(report)
-}
-
-async fn count(
+    action: CountAction,
     scope: &Scope,
-    more: &str,
-    confirm: ConfirmArgs,
     tables: &Tables,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
-) -> Result<Verification, Failure> {
-    tables.campaign(&scope.campaign).await?;
+) -> Result<Report> {
+    let is_recount = action == CountAction::Recount;
+    // The command does not know which changes the streams have yet to deliver.
+    let more = if is_recount {
+        " Then it sets the numbers. That is right only while the alarm counting-behind is off: changes that are still to be \
+         counted would be counted twice."
+    } else {
+        ""
+    };
+    if is_recount {
+        // Checked before and after everything is read.
+        numbers::check_quiet(tables, scope, None, clock.now()).await?;
+    }
     let question = format!(
         "This reads the submissions and entrants of all campaigns, which AWS charges for.{more} Go on?"
     );
-    terminal.confirm(&question, Answer::Yes, confirm)?;
+    terminal.confirm(&question)?;
+    let found = count(scope, tables, clock, terminal).await?;
+    if is_recount && !found.differences.is_empty() {
+        let details = json!({ "cells": found.differences.len() });
+        let action = Action::new(numbers::RECOUNT).in_scope(scope).with(details);
+        tables.audit.append(action, clock.now()).await?;
+        numbers::recount(tables, scope, &found, clock.now()).await?;
+    }
+    let mut report = report(scope, &found, is_recount);
+    // Those that are left by a recount, or wrong.
+    if found
+        .differences
+        .iter()
+        .any(|one| one.is_changing == is_recount)
+    {
+        report.note = Some(if is_recount { LEFT } else { WRONG }.to_owned());
+        report.code = EXIT_FAILURE;
+    }
+    Ok(report)
+}
+
+/// Compares the numbers with a count of all records.
+async fn count(
+    scope: &Scope,
+    tables: &Tables,
+    clock: &Clock,
+    terminal: &mut Terminal<'_>,
+) -> Result<Verification> {
     let read = AtomicU64::new(0);
     let mut verifying = pin!(numbers::verify(tables, scope, &read, clock.now()));
     let mut progress = Progress::without_total(clock, "records read:");
@@ -107,15 +92,7 @@ fn report(scope: &Scope, found: &Verification, is_recount: bool) -> Report {
         ..
     } = found;
     let is_complete = !differences.iter().any(|one| one.is_changing);
-    let json = json!({
-        "campaign": scope.campaign,
-        "environment": scope.environment,
-        "records": records,
-        "unreadable": unreadable,
-        "cells": cells,
-        "corrected": is_recount && is_complete,
-        "differences": differences.iter().map(as_json).collect::<Vec<_>>(),
-    });
+    let views: Vec<_> = differences.iter().map(as_json).collect();
     let mut text = format!(
         "{} records give {} numbers.\n",
         grouped(*records),
@@ -127,42 +104,41 @@ fn report(scope: &Scope, found: &Verification, is_recount: bool) -> Report {
             grouped(*unreadable)
         );
     }
-    if differences.is_empty() {
-        return Report::new(json, text + "All numbers are right.\n");
-    }
-    let row = |one: &Difference| {
-        let (cell, counted, expected) = (&one.cell, one.counted, one.expected);
-        let note = match (one.is_changing, is_recount) {
-            (true, _) => "changing",
-            (false, true) => "was corrected",
-            (false, false) => "differs",
+    if views.is_empty() {
+        text += "All numbers are right.\n";
+    } else {
+        text += &table(&COLUMNS, views.iter().take(MAX_ROWS), Tz::UTC);
+        text += match is_recount {
+            true => "Those that were not changing are corrected.\n",
+            false => "These differ.\n",
         };
-        vec![
-            cell.metric.as_str().to_owned(),
-            cell.day.clone(),
-            cell.hour.clone(),
-            cell.dimension.clone(),
-            format!("{} / {}", counted.records, counted.entries),
-            format!("{} / {}", expected.records, expected.entries),
-            note.to_owned(),
-        ]
-    };
-    let rows: Vec<_> = differences.iter().take(MAX_ROWS).map(row).collect();
-    let headings = [
-        "METRIC",
-        "DAY",
-        "HOUR (UTC)",
-        "OF",
-        "COUNTED",
-        "RECORDS SAY",
-        "",
-    ];
-    text += &table(&headings, &rows);
-    if differences.len() > MAX_ROWS {
-        text += &format!("and {} more\n", count_of(differences.len() - MAX_ROWS));
     }
-    Report::new(json, text + "Records or phones / entries.\n")
+    if views.len() > MAX_ROWS {
+        text += &format!("There are {} more.\n", count_of(views.len() - MAX_ROWS));
+    }
+    let json = json!({
+        "campaign": scope.campaign,
+        "environment": scope.environment,
+        "records": records,
+        "unreadable": unreadable,
+        "cells": cells,
+        "corrected": is_recount && is_complete,
+        "differences": views,
+    });
+    Report::new(json, text)
 }
+
+const COLUMNS: [(&str, &str); 9] = [
+    ("METRIC", "/metric"),
+    ("DAY", "/day"),
+    ("HOUR (UTC)", "/hour"),
+    ("OF", "/dimension"),
+    ("COUNTED", "/counted/records"),
+    ("ENTRIES", "/counted/entries"),
+    ("RECORDS SAY", "/expected/records"),
+    ("ENTRIES", "/expected/entries"),
+    ("CHANGING", "/is_changing"),
+];
 
 fn as_json(difference: &Difference) -> Value {
     let Difference {

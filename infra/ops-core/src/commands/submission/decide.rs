@@ -1,24 +1,16 @@
 //! `ops submission settle`, `revoke` and `reopen`.
 
-use common::domain::code_record::CodeKey;
-use common::domain::receipt::payload::VerificationCode;
-use common::domain::submission::Submission;
 use common::domain::submission::approval::{Approval, ProposedChange};
 use common::domain::submission::correction::Correction;
-use common::domain::timestamp::Timestamp;
 
 use crate::approvals::{Decided, in_words, proposal_json};
-use crate::audit::words;
 use crate::cli::{AcceptArgs, CorrectionArgs, VerdictArgs};
 use crate::corrections::correct;
-use crate::failure::Failure;
 use crate::format::entries_in_words;
 use crate::phones;
+use crate::prelude::*;
 use crate::settle::{Proof, Verdict, settle};
 use crate::submissions::view::as_json;
-use crate::tables::Tables;
-use crate::terminal::Report;
-use crate::view::extended;
 
 pub(super) async fn settle_one(
     tables: &Tables,
@@ -27,7 +19,7 @@ pub(super) async fn settle_one(
     accept: &AcceptArgs,
     why: &str,
     now: Timestamp,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     let verdict = match verdict.reject {
         Some(key) => Verdict::Reject(key),
         None => Verdict::Accept {
@@ -35,19 +27,21 @@ pub(super) async fn settle_one(
             proof: proof(accept)?,
         },
     };
-    let decision = tables.audit.decision(words(why, "--why")?, now).await?;
+    let decision = tables
+        .audit
+        .decision(validate_reason(why, "--why")?, now)
+        .await?;
     let decided = settle(tables, name, verdict, decision).await?;
     report(tables, decided, settled_in_words).await
 }
 
-fn proof(args: &AcceptArgs) -> Result<Proof, Failure> {
+fn proof(args: &AcceptArgs) -> Result<Proof> {
     match &args.receipt_code {
         None if args.without_receipt_code => Ok(Proof::Waived),
         None => Ok(Proof::Record),
         Some(text) => VerificationCode::parse_typed(text).map(Proof::Read).ok_or_else(|| {
-            let message = "--receipt-code is not a receipt's verification code, which has 6 to 40 letters and digits; \
-                           read it from the receipt again";
-            Failure::new("receipt_code_invalid", message)
+            failure!("receipt_code_invalid", "--receipt-code is not a receipt's verification code, which has 6 to 40 letters and digits; \
+                           read it from the receipt again")
         }),
     }
 }
@@ -66,8 +60,11 @@ pub(super) async fn correct_one(
     CorrectionArgs { name, why }: &CorrectionArgs,
     correction: Correction,
     now: Timestamp,
-) -> Result<Report, Failure> {
-    let decision = tables.audit.decision(words(why, "--why")?, now).await?;
+) -> Result<Report> {
+    let decision = tables
+        .audit
+        .decision(validate_reason(why, "--why")?, now)
+        .await?;
     let decided = correct(tables, name, correction, decision).await?;
     report(tables, decided, |after| {
         corrected_in_words(after, correction)
@@ -98,10 +95,10 @@ async fn report(
     tables: &Tables,
     decided: Decided,
     done: impl Fn(&Submission) -> String,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     let submission = decided.submission();
     let phone = phones::shown(tables, submission, false).await?;
-    let json = as_json(submission, &phone);
+    let json = as_json(submission, phone);
     Ok(match &decided {
         Decided::Done(after) => Report::new(json, done(after)),
         Decided::Proposed {

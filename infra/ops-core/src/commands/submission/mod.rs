@@ -3,54 +3,34 @@ mod list;
 
 use std::cmp::Reverse;
 
-use common::config::Env;
-use common::domain::scope::Scope;
 use common::domain::submission::correction::Correction;
-use common::domain::submission::{State, Submission};
-use common::domain::timestamp::Timestamp;
-use serde_json::{Value, json};
 
 use self::decide::{correct_one, settle_one};
 use super::{phone_or_typed, typed_or};
-pub(crate) use crate::audit::words;
-use crate::cli::{ListArgs, ShowArgs, SubmissionCommand};
-use crate::confirm::Answer;
-use crate::failure::Failure;
-use crate::format::{lines, table, zoned_time};
+use crate::cli::{ListArgs, SubmissionCommand};
+use crate::prelude::*;
 use crate::settle::resume;
 use crate::submissions::Disclosure;
 use crate::submissions::code_entered::CodeEntered;
 use crate::submissions::timeline::{Event, Timeline};
 use crate::submissions::view::{SubmissionView, as_json};
-use crate::tables::Tables;
-use crate::terminal::{Report, Terminal};
-use crate::{connection, phones, submissions, view};
+use crate::{phones, submissions};
 
 pub(crate) async fn run(
     command: SubmissionCommand,
     env: &Env,
     now: Timestamp,
     terminal: &mut Terminal<'_>,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     let tables = &connection::tables(env).await?;
     match command {
         SubmissionCommand::Show { name, show } => {
-            let ShowArgs {
-                show_phone: phone,
-                show_receipt: receipt,
-                show_photo: photo,
-            } = show;
-            let show = Disclosure {
-                phone,
-                receipt,
-                photo,
-            };
             let json = |view: &SubmissionView<'_>| view.as_json();
             let text = |view: &SubmissionView<'_>| lines(&view.facts());
             report_each(tables, &name, show, env, now, json, text).await
         }
         SubmissionCommand::Timeline { name } => {
-            let json = |view: &SubmissionView<'_>| view::of_record(&view.timeline());
+            let json = |view: &SubmissionView<'_>| of_record(&view.timeline());
             let text = |view: &SubmissionView<'_>| timeline_text(&view.timeline());
             report_each(tables, &name, Disclosure::default(), env, now, json, text).await
         }
@@ -90,7 +70,7 @@ async fn report_each(
     now: Timestamp,
     json: impl Fn(&SubmissionView<'_>) -> Value,
     text: impl Fn(&SubmissionView<'_>) -> String,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     let (mut documents, mut texts) = (Vec::new(), Vec::new());
     for submission in &submissions::find(tables, name).await? {
         let view = SubmissionView::load(tables, env, submission, show, now).await?;
@@ -105,10 +85,9 @@ async fn report_each(
 
 fn timeline_text(timeline: &Timeline) -> String {
     let row = |event: &Event| vec![zoned_time(event.at, timeline.zone), event.what.clone()];
-    let rows: Vec<_> = timeline.events.iter().map(row).collect();
     let request = timeline.request_id.as_deref().unwrap_or("not recorded");
     let (reference, id) = (&timeline.reference, &timeline.id);
-    let table = table(&["AT", "WHAT"], &rows);
+    let table = table(&["AT", "WHAT"], timeline.events.iter().map(row));
     format!("{reference} {id}, made by request {request}\n{table}")
 }
 
@@ -118,23 +97,18 @@ async fn list_found(
     args: ListArgs,
     now: Timestamp,
     terminal: &mut Terminal<'_>,
-) -> Result<Report, Failure> {
+) -> Result<Report> {
     let ListArgs {
-        campaign,
-        environment,
+        scope,
         unsettled,
         phone,
         code,
         reference,
         state,
         limit,
-        confirm,
     } = args;
-    let campaign = tables.campaign(&campaign).await?;
-    let scope = Scope {
-        campaign: campaign.slug.clone(),
-        environment,
-    };
+    let scope = Scope::from(scope);
+    let campaign = tables.campaign(&scope.campaign).await?;
     let (limit, zone) = (usize::from(limit), campaign.timezone);
     let wanted =
         |submission: &Submission| state.is_none_or(|state| submission.status.state() == state);
@@ -156,7 +130,7 @@ async fn list_found(
         let question = "This takes about a minute for ten million submissions; --phone, --code, --ref, --unsettled and \
                         --state pending or unknown answer at once. Go on?";
         if terminal.input.is_some() {
-            terminal.confirm(question, Answer::Yes, confirm)?;
+            terminal.confirm(question)?;
         } else {
             terminal.note("this takes about a minute for ten million submissions");
         }
@@ -175,11 +149,8 @@ async fn list_found(
     }
     let shown = found.get(..limit).unwrap_or(&found);
     let views = views(tables, shown).await?;
-    let mut report = if unsettled {
-        list::unsettled(shown, views, found.len(), zone)
-    } else {
-        list::newest(views, zone)
-    };
+    let more = found.len() - shown.len();
+    let mut report = list::report(views, unsettled, more, zone);
     if let Some(holder) = found.first().filter(|_| is_by_code) {
         let entered = CodeEntered::by(tables, holder.clone(), zone).await?;
         report.text.push_str(&entered.sentence());
@@ -190,11 +161,11 @@ async fn list_found(
     Ok(report)
 }
 
-async fn views(tables: &Tables, found: &[Submission]) -> Result<Vec<Value>, Failure> {
+async fn views(tables: &Tables, found: &[Submission]) -> Result<Vec<Value>> {
     let mut views = Vec::with_capacity(found.len());
     for submission in found {
         let phone = phones::shown(tables, submission, false).await?;
-        views.push(as_json(submission, &phone));
+        views.push(as_json(submission, phone));
     }
     Ok(views)
 }

@@ -439,8 +439,6 @@ async fn changes_are_listed_newest_first_and_by_campaign() {
             .await
             .contains("campaign.pause")
     );
-    let none = operator.page("/changes?campaign=other").await;
-    assert!(none.contains("no such rows"), "{none}");
     let none = operator
         .page("/changes?from=2020-01-01&to=2020-01-02")
         .await;

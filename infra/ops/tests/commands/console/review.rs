@@ -309,7 +309,7 @@ async fn answer_that_cannot_be_written_says_why() {
         "{text}"
     );
     assert_eq!(shown(&stack, &waiting, &[]).await.0["state"], "pending");
-    let (status, body) = send(&operator, &screen, "beat", "").await;
+    let (status, body) = send(&operator, &screen, "heartbeat", "").await;
     assert_eq!(status, 200, "{body}");
     let beat: Value = serde_json::from_str(&body).expect("JSON");
     assert_eq!(beat["lost"], json!([]), "the page still has it");

@@ -316,7 +316,7 @@ async fn sheet_shows_no_root_but_that_of_the_commitment() {
     let root = AttributeValue::S("0".repeat(64));
     change_record(&stack, "root", root).await;
     let sheet = format!(
-        "draw sheet --draw week-03 --output {}",
+        "draw show --draw week-03 --sheet {}",
         stack.arg("sheet.html")
     );
     let refused = stack.refused(&in_campaign(&sheet)).await;
@@ -337,7 +337,7 @@ async fn round_moved_in_the_record_is_not_believed() {
     let later = later.after(Duration::from_hours(2)).as_millis();
     change_record(&stack, "round_at", AttributeValue::N(later.to_string())).await;
     let sheet = format!(
-        "draw sheet --draw week-03 --output {}",
+        "draw show --draw week-03 --sheet {}",
         stack.arg("sheet.html")
     );
     for command in [erasure::erase(), in_campaign(&sheet), run("week-03", &[])] {

@@ -1,60 +1,10 @@
-//! The arguments of `ops export`.
+//! Days and times on the command line.
 
-use std::path::PathBuf;
 use std::str::FromStr;
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone};
-use chrono_tz::Tz;
-use clap::{Args, Subcommand};
-use common::domain::draw::DrawName;
-use common::domain::scope::{CampaignSlug, Environment};
-use common::domain::submission::State;
-use common::domain::timestamp::Timestamp;
+use chrono::{DateTime, NaiveDateTime, NaiveTime, TimeDelta, TimeZone};
 
-#[derive(Subcommand)]
-pub(crate) enum ExportCommand {
-    /// Export submissions, one row each
-    Submissions {
-        #[command(flatten)]
-        args: ExportArgs,
-        /// Only submissions in these states: pending, accepted, rejected, unknown
-        #[arg(long, value_name = "STATE", value_delimiter = ',', num_args = 1.., value_parser = state)]
-        state: Vec<State>,
-    },
-    /// Export phones with their entries, one row each; --from and --to pick those with a submission in that time
-    Entrants(ExportArgs),
-    /// Export accepted submissions that won an instant prize; with --draw, the winners of a draw
-    Winners {
-        #[command(flatten)]
-        args: ExportArgs,
-        /// Name of a draw, whose winners are exported
-        #[arg(long, value_name = "NAME", conflicts_with_all = ["from", "to"])]
-        draw: Option<DrawName>,
-    },
-}
-
-#[derive(Args)]
-pub(crate) struct ExportArgs {
-    /// Slug of the campaign
-    #[arg(long, value_name = "SLUG")]
-    pub(crate) campaign: CampaignSlug,
-    /// Environment: test or live
-    #[arg(long, default_value = "live", value_name = "ENVIRONMENT")]
-    pub(crate) environment: Environment,
-    /// Only from this day on, or from this time, such as 2026-11-22 or 2026-11-22T08:00; days and times are the campaign's,
-    /// unless an offset such as +03:00 follows
-    #[arg(long, value_name = "TIME")]
-    pub(crate) from: Option<Moment>,
-    /// Only up to the end of this day, or up to before this time
-    #[arg(long, value_name = "TIME")]
-    pub(crate) to: Option<Moment>,
-    /// Export whole phone numbers instead of masked ones, such as 255712345678
-    #[arg(long)]
-    pub(crate) phones: bool,
-    /// File to write, ending in .csv; must not exist yet
-    #[arg(long, value_name = "FILE")]
-    pub(crate) output: PathBuf,
-}
+use crate::prelude::*;
 
 /// A day or a point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,12 +107,6 @@ fn in_zone(time: NaiveDateTime, zone: Tz) -> Timestamp {
     first.map_or(Timestamp::MAX, |first| first.to_utc().into())
 }
 
-pub(crate) fn state(text: &str) -> Result<State, String> {
-    let names = State::ALL.map(State::as_str);
-    let found = State::ALL.into_iter().find(|state| state.as_str() == text);
-    found.ok_or_else(|| format!("it is one of {}", names.join(", ")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -231,10 +175,5 @@ mod tests {
         for text in ["", "22.11.2026", "2026-11-22T8", "2026-02-30", "today"] {
             assert!(text.parse::<Moment>().is_err(), "{text}");
         }
-        assert!(
-            state("won")
-                .expect_err("no state")
-                .contains("pending, accepted, rejected, unknown")
-        );
     }
 }
