@@ -1,9 +1,12 @@
 //! Rules for every reply: request id, no caching, the shape of errors, and repeated or non-ASCII request headers.
 
+use common::domain::message::MessageKey;
 use common::error::ErrorCode;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
 use service_tests::http::{Reply, RequestBuilder, request};
+use service_tests::receipts::id_of;
+use service_tests::text::text_of;
 
 /// Good requests, and requests that each layer refuses.
 fn one_of_each_kind(campaign: &TestCampaign) -> Vec<(&'static str, RequestBuilder)> {
@@ -47,6 +50,41 @@ fn one_of_each_kind(campaign: &TestCampaign) -> Vec<(&'static str, RequestBuilde
             request("GET", format!("{base}/docs/errors")),
         ),
     ]
+}
+
+#[tokio::test]
+async fn messages_are_in_the_requests_language_and_own_words() {
+    let campaign = TestCampaign::with(|config| {
+        for key in [MessageKey::Entered, MessageKey::Invalid] {
+            let own = "Karibu chai!".to_owned();
+            config.messages.sw.insert(key.into(), own);
+        }
+    })
+    .await;
+    let entered = id_of(&campaign.submit(&phone(1), &campaign.code(1)).await);
+    let (post, body) = (
+        "POST",
+        [json!({ "phone": phone(1) }), json!({ "code": "x" })],
+    );
+    for (method, path, body) in [
+        ("GET", format!("/api/v1/submissions/{entered}"), None),
+        (
+            post,
+            "/api/v1/submissions/lookup".to_owned(),
+            Some(&body[0]),
+        ),
+        (post, "/api/v1/codes/check".to_owned(), Some(&body[1])),
+    ] {
+        let send = async |query: &str, language: &str| {
+            let request = campaign.test(method, &format!("{path}{query}"));
+            let request = request.header("accept-language", language);
+            let request = body.map_or(request.clone(), |body| request.json(body));
+            request.send().await.text
+        };
+        assert_contains!(send("", "sw-TZ").await, "Karibu chai!");
+        assert_contains!(send("?locale=sw", "en").await, "Karibu chai!");
+        assert_lacks!(send("", "en").await, "Karibu chai!");
+    }
 }
 
 #[tokio::test]
@@ -204,10 +242,7 @@ async fn an_errors_docs_url_leads_to_a_page_that_explains_it() {
         .test("GET", "/api/v1/submissions/none")
         .send()
         .await;
-    let url = refused.field("error")["docs_url"]
-        .as_str()
-        .expect("a URL")
-        .to_owned();
+    let url = text_of(&refused.field("error")["docs_url"]).to_owned();
     let (page, fragment) = url.split_once('#').expect("a place on the page");
     assert_eq!(fragment, "not_found");
     let page = request("GET", page.to_owned()).send().await;

@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use service_tests::event;
 use service_tests::service::Service;
+use service_tests::text::{parse_json, text_of};
 use settle_partners::SettlePartners;
 use settle_receipts::SettleReceipts;
 use sweep_unsettled::SweepUnsettled;
@@ -107,8 +108,8 @@ async fn every_sample_event_gets_its_reply() {
             "{file}: {reply}"
         );
         for (pointer, value) in expected["body"].as_object().expect("pointers") {
-            let body = reply["body"].as_str().expect("text");
-            let body: Value = serde_json::from_str(body).expect("JSON");
+            let body = text_of(&reply["body"]);
+            let body = parse_json(body);
             assert_eq!(body.pointer(pointer), Some(value), "{file}: {reply}");
         }
     }

@@ -21,14 +21,15 @@ use service_tests::partners::judged_by;
 use service_tests::random::Random;
 use service_tests::receipts::{TIME, receipts_alone};
 use service_tests::service::Service;
-use service_tests::template::text_of;
+use service_tests::template::file_text;
+use service_tests::text::{parse_json, text_of};
 
 /// A field, and the id that it must have.
 type Condition = (String, String);
 
 /// A line has to meet one of these.
 fn conditions() -> Vec<Condition> {
-    let page = text_of("infra/docs/runbook.md");
+    let page = file_text("infra/docs/runbook.md");
     let query = page
         .lines()
         .find_map(|line| line.strip_prefix("filter subject = "));
@@ -110,7 +111,7 @@ impl Functions {
         let answer = process.invoke(event).await.expect("an answer");
         self.proxy.disturb_no_more();
         loop {
-            let line: Value = serde_json::from_str(&process.next_line().await).expect("JSON");
+            let line = parse_json(&process.next_line().await);
             self.lines.push(line.clone());
             if line["message"] == "request" || line["message"] == "job" {
                 return (answer, line);
@@ -144,7 +145,7 @@ impl Functions {
         let (submission, request_id) = self
             .send(&mut process, path, body, &campaign.live_key)
             .await;
-        let text = |name: &str| submission[name].as_str().expect("text").to_owned();
+        let text = |name: &str| text_of(&submission[name]).to_owned();
         self.ids.extend([
             ("SUBMISSION-ID", text("id")),
             ("REFERENCE", text("ref")),
@@ -205,7 +206,7 @@ async fn query_finds_every_line_of_a_receipt_until_its_acceptance() {
     let (receipt, _) = functions
         .send(&mut process, path, &typed, &campaign.live_key)
         .await;
-    let receipt_id = receipt["id"].as_str().expect("an id").to_owned();
+    let receipt_id = text_of(&receipt["id"]).to_owned();
     let submission = json!({ "phone": phone(1), "consent": true, "receipt_id": receipt_id });
     functions.ids.push(("RECEIPT-ID", receipt_id));
     let message = functions.submit(&campaign, &submission).await;

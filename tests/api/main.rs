@@ -1,5 +1,8 @@
 //! Black-box tests over HTTP: a module for each path, and for each rule of all paths.
 
+#[macro_use(assert_contains, assert_lacks)]
+extern crate service_tests;
+
 mod authentication;
 mod conventions;
 mod counting;

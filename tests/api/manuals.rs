@@ -9,7 +9,8 @@ use std::process::Command;
 use local::tables::TABLES;
 use serde_json::Value;
 use service_tests::roles::policies;
-use service_tests::template::{service, text_of};
+use service_tests::template::{file_text, service};
+use service_tests::text::{list_of, text_of};
 
 const FOLDER: &str = "infra/docs";
 const END: &str = "<!-- end -->";
@@ -28,7 +29,7 @@ fn generated() -> [(&'static str, &'static str, String); 4] {
 fn generated_parts_are_up_to_date() {
     for (page, part, text) in generated() {
         let path = format!("{FOLDER}/{page}");
-        let written = text_of(&path);
+        let written = file_text(&path);
         let begin = format!("<!-- generated: {part} -->\n");
         let (before, rest) = written.split_once(&begin).expect("the part begins");
         let (now, after) = rest.split_once(END).expect("the part ends");
@@ -107,15 +108,15 @@ fn crates() -> String {
         .output()
         .expect("cargo");
     let metadata: Value = serde_json::from_slice(&metadata.stdout).expect("JSON");
-    let packages = metadata["packages"].as_array().expect("packages");
+    let packages = list_of(&metadata["packages"]);
     let in_product = |package: &&Value| {
-        let manifest = package["manifest_path"].as_str().expect("a path");
+        let manifest = text_of(&package["manifest_path"]);
         !manifest.contains("/tests/") && !manifest.ends_with("/tests/Cargo.toml")
     };
-    let name = |value: &Value| value["name"].as_str().expect("a name").to_owned();
+    let name = |value: &Value| text_of(&value["name"]).to_owned();
     let mut users = BTreeMap::<Vec<String>, Vec<String>>::new();
     for package in packages.iter().filter(in_product) {
-        let used = package["dependencies"].as_array().expect("a list").iter();
+        let used = list_of(&package["dependencies"]).iter();
         let used = used.filter(|used| used["path"].is_string() && used["kind"] != "dev");
         let used: BTreeSet<_> = used.map(name).collect();
         users
@@ -150,7 +151,7 @@ fn parameters() -> String {
             Value::String(text) => format!("`{text}`"),
             other => format!("`{other}`"),
         };
-        let text = parameter["Description"].as_str().expect("a text");
+        let text = text_of(&parameter["Description"]);
         vec![format!("`{name}`"), default, text.replace('|', "\\|")]
     });
     table(&["parameter", "default", "meaning"], rows)
@@ -191,7 +192,7 @@ fn usage(command: &clap::Command) -> String {
 
 #[test]
 fn table_of_tables_is_that_of_the_template() {
-    let page = text_of("infra/docs/architecture.md");
+    let page = file_text("infra/docs/architecture.md");
     let (_, rows) = page.split_once("| table | key |").expect("the table");
     let rows = rows.lines().filter_map(|line| line.strip_prefix("| "));
     let keys: BTreeMap<_, _> = rows
@@ -229,7 +230,7 @@ fn commands_that_manuals_name_exist() {
     }
     let mut looked_at = 0;
     for page in &pages {
-        for line in commands_of(&text_of(page)) {
+        for line in commands_of(&file_text(page)) {
             assert_exists(&ops, &line, page);
             looked_at += 1;
         }

@@ -34,6 +34,7 @@ use service_tests::receipts::{
 use service_tests::roles::{covers, policies};
 use service_tests::service::{Service, entrant_id};
 use service_tests::template::{deployer, logical_id, resources, service};
+use service_tests::text::{list_of, text_of};
 use sweep_unsettled::{SweepUnsettled, Tick};
 
 /// A service with recorded calls, and with fast settling or no background work.
@@ -427,7 +428,7 @@ async fn whoever_deploys_may_do_what_a_smoke_test_does() {
         .expect("everything works");
     let policy = deployer();
     let allows = |call: &Call| {
-        let mut statements = policy["Statement"].as_array().expect("statements").iter();
+        let mut statements = list_of(&policy["Statement"]).iter();
         statements.any(|statement| {
             let named = |field: &str, name: &str| match &statement[field] {
                 Value::Array(patterns) => patterns.iter().any(|pattern| is_like(pattern, name)),
@@ -554,13 +555,11 @@ fn whoever_reads_strangers_photos_has_no_partners_secret() {
 fn lambda_itself_is_allowed_logs_traces_and_its_own_queues() {
     let template = service();
     for (id, function) in resources(&template, "AWS::Serverless::Function") {
-        let name = function["CodeUri"]
-            .as_str()
-            .expect("a path")
+        let name = text_of(&function["CodeUri"])
             .trim_matches('/')
             .replace("functions/", "");
         let document = &template["Resources"][format!("{id}Role")]["Properties"]["Policies"][0]["PolicyDocument"];
-        let statements = document["Statement"].as_array().expect("statements").iter();
+        let statements = list_of(&document["Statement"]).iter();
         let runtime = statements.filter(|statement| {
             statement["Sid"]
                 .as_str()
@@ -569,7 +568,7 @@ fn lambda_itself_is_allowed_logs_traces_and_its_own_queues() {
         let found: BTreeMap<_, _> = runtime
             .map(|statement| {
                 (
-                    statement["Sid"].as_str().expect("a name"),
+                    text_of(&statement["Sid"]),
                     json!([statement["Action"], statement["Resource"]]),
                 )
             })

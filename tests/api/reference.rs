@@ -6,6 +6,7 @@ use common::http::routes::ROUTES;
 use service_tests::campaign::TestCampaign;
 use service_tests::http::{Reply, request};
 use service_tests::service::Service;
+use service_tests::text::text_of;
 
 const PAGES: [&str; 20] = [
     "/docs",
@@ -137,7 +138,7 @@ async fn every_place_that_the_search_knows_is_there() {
     let index = get("/docs/search.json").await.json();
     let places = index.as_array().expect("a list");
     for place in places {
-        let url = place[2].as_str().expect("a URL");
+        let url = text_of(&place[2]);
         let (path, anchor) = url.split_once('#').unwrap_or((url, ""));
         assert!(PAGES.contains(&path), "{url}");
         assert!(
@@ -288,7 +289,7 @@ async fn browsers_and_crawlers_get_what_they_ask_for_by_themselves() {
         get("/favicon.ico").await.header("content-type"),
         Some("image/svg+xml")
     );
-    assert!(get("/robots.txt").await.text.contains("Disallow: /api/"));
+    assert_contains!(get("/robots.txt").await.text, "Disallow: /api/");
 }
 
 #[tokio::test]

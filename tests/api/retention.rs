@@ -274,7 +274,7 @@ async fn limits_of_erased_persons_go_30_days_after_the_end() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_sent_after_phones_are_deleted_is_recorded_without_the_person() {
+async fn entry_after_phone_deletion_is_recorded_without_the_person() {
     let service = Service::still();
     let campaign = ending(&service, |_| {}).await;
     let live = Environment::Live;
@@ -322,7 +322,7 @@ async fn photos_that_are_sent_after_their_deletion_go_within_a_week() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_goes_while_something_is_unsettled_or_the_campaign_has_no_end() {
+async fn nothing_goes_while_unsettled_or_without_an_end() {
     let service = Service::still();
     let campaign = ending(&service, |_| {}).await;
     let endless = ending(&service, |config| config.window.end = None).await;
@@ -505,7 +505,7 @@ fn drawn(place: u64, winner: &Submission, now: Timestamp) -> Contact {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn phones_stay_until_every_draw_is_run_and_every_prize_is_handed_over() {
+async fn phones_stay_until_every_prize_is_handed_over() {
     let service = Service::still();
     let campaign = ending(&service, |_| {}).await;
     let scope = campaign.live_scope();

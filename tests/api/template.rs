@@ -26,7 +26,8 @@ use lookup_submissions::LookupSubmissions;
 use mark_receipt_uploaded::MarkReceiptUploaded;
 use refresh_upload_url::RefreshUploadUrl;
 use serde_json::{Value, json};
-use service_tests::template::{assert_has, logical_id, resources, service, text_of};
+use service_tests::template::{assert_has, file_text, logical_id, resources, service};
+use service_tests::text::{len_of, list_of, parse_json, text_of};
 use settle_partners::SettlePartners;
 use settle_receipts::SettleReceipts;
 use sweep_unsettled::SweepUnsettled;
@@ -71,7 +72,7 @@ fn each_function_crate_is_deployed_with_its_own_role_and_logs() {
         });
         assert_has(&template["Resources"][&id], &expected, &name);
         let role = roles[format!("{id}Role").as_str()];
-        assert_eq!(role["Policies"].as_array().map(Vec::len), Some(1), "{id}");
+        assert_eq!(len_of(&role["Policies"]), 1, "{id}");
         assert_eq!(role.get("ManagedPolicyArns"), None, "{id}");
     }
 }
@@ -90,12 +91,7 @@ fn unknown_routes_go_to_the_docs_and_others_to_their_code() {
         .collect();
     expected.insert("ApiDocsRoute".to_owned(), "$default".to_owned());
     let routes: BTreeMap<_, _> = resources(&template, "AWS::ApiGatewayV2::Route")
-        .map(|(id, route)| {
-            (
-                id.to_owned(),
-                route["RouteKey"].as_str().expect("text").to_owned(),
-            )
-        })
+        .map(|(id, route)| (id.to_owned(), text_of(&route["RouteKey"]).to_owned()))
         .collect();
     assert_eq!(routes, expected);
     for (route, key) in &expected {
@@ -318,10 +314,8 @@ fn streams_are_counted_whole_and_in_the_order_of_their_shards() {
 #[test]
 fn an_output_is_the_env_file_of_ops() {
     let template = service();
-    let output = template["Outputs"]["OpsEnvironment"]["Value"]["Fn::Sub"][0]
-        .as_str()
-        .expect("text");
-    let file: Value = serde_json::from_str(output).expect("JSON");
+    let output = text_of(&template["Outputs"]["OpsEnvironment"]["Value"]["Fn::Sub"][0]);
+    let file = parse_json(output);
     let given = file["env"].as_object().expect("variables");
     for table in TABLES.iter() {
         let id = format!("{}Table", logical_id(&table.name.replace('_', "-")));
@@ -366,7 +360,7 @@ fn deployments_secret_is_made_once_stays_and_is_printed_nowhere() {
     });
     let secret = &template["Resources"]["DeploymentSecret"];
     assert_has(secret, &expected, "the secret");
-    assert!(!text_of("template.yaml").contains("resolve:secretsmanager"));
+    assert_lacks!(file_text("template.yaml"), "resolve:secretsmanager");
 }
 
 #[test]
@@ -386,7 +380,7 @@ fn storage_takes_only_first_uploads_over_tls() {
             json!({ "Null": { "s3:if-none-match": "true" } }),
         ),
     ];
-    let statements = policy["Statement"].as_array().expect("statements");
+    let statements = list_of(&policy["Statement"]);
     assert_eq!(statements.len(), expected.len());
     for (statement, expected) in statements.iter().zip(&expected) {
         assert_has(statement, expected, "a statement");

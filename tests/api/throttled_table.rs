@@ -15,6 +15,7 @@ use service_tests::partners::{judged_by, simulated};
 use service_tests::random::Random;
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of, receipts_alone};
 use service_tests::service::{NOON, Service};
+use service_tests::text::len_of;
 
 /// A stack over this database, behind a proxy.
 async fn stack_over(database: &Service) -> (Service, Interceptor) {
@@ -148,12 +149,7 @@ async fn throttle(variable: &'static str, refused: &[&str], waiting: &[Dependenc
         assert_eq!(first.field("id"), again.field("id"), "{name}");
     }
     let listed = codes.lookup(&phone(1)).send().await;
-    assert_eq!(
-        listed.field("submissions").as_array().map(Vec::len),
-        Some(1),
-        "{}",
-        listed.text
-    );
+    assert_eq!(len_of(&listed.field("submissions")), 1, "{}", listed.text);
     assert_eq!(listed.field("total_entries"), 1);
     for due in due.iter().filter(|due| waiting.contains(&due.dependency)) {
         assert!(!due.is_accepted().await, "its step could not run");
@@ -168,7 +164,7 @@ async fn throttle(variable: &'static str, refused: &[&str], waiting: &[Dependenc
 }
 
 #[tokio::test]
-async fn while_the_table_of_rate_limits_is_throttled_every_caller_is_told_to_retry() {
+async fn throttled_rate_limits_table_tells_every_caller_to_retry() {
     let all = ["creation", "receipt", "check", "look-up"];
     throttle("COORDINATION_TABLE", &all, &Dependency::ALL).await;
 }
@@ -184,12 +180,12 @@ async fn while_the_table_of_submissions_is_throttled_nothing_is_lost() {
 }
 
 #[tokio::test]
-async fn while_the_table_of_requests_is_throttled_nothing_is_created_twice() {
+async fn throttled_idempotency_keys_table_creates_nothing_twice() {
     throttle("IDEMPOTENCY_KEYS_TABLE", &["creation", "receipt"], &[]).await;
 }
 
 #[tokio::test]
-async fn while_the_table_of_keys_is_throttled_callers_with_a_new_key_are_told_to_retry() {
+async fn throttled_keys_table_tells_callers_with_a_new_key_to_retry() {
     throttle(
         "API_KEYS_TABLE",
         &["creation", "receipt", "check", "look-up"],
@@ -224,7 +220,7 @@ async fn while_the_table_of_codes_is_throttled_no_code_is_redeemed() {
 }
 
 #[tokio::test]
-async fn while_the_table_of_entrants_is_throttled_no_entry_is_counted_twice() {
+async fn throttled_entrants_table_counts_no_entry_twice() {
     throttle("ENTRANTS_TABLE", &["creation", "look-up"], &Dependency::ALL).await;
 }
 

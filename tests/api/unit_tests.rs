@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use service_tests::template::text_of;
+use service_tests::template::file_text;
 
 fn has_tests(folder: &Path) -> bool {
     let mut entries = std::fs::read_dir(folder).expect("a folder");
@@ -24,7 +24,7 @@ fn no_unit_test_is_in_a_crate_that_runs_none() {
     let crates = functions.map(|name| format!("functions/{}", name.display()));
     let tests = ["tests", "tests/fuzz", "tests/receipt-photo"].map(str::to_owned);
     for krate in crates.chain(tests) {
-        let manifest = text_of(&format!("{krate}/Cargo.toml"));
+        let manifest = file_text(&format!("{krate}/Cargo.toml"));
         let library = manifest.split("[lib]").nth(1).unwrap_or_default();
         let mut library = library.lines().take_while(|line| !line.starts_with("[["));
         if library.any(|line| line == "test = false") {

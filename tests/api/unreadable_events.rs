@@ -10,6 +10,7 @@ use service_tests::contract;
 use service_tests::environment::Environment as Process;
 use service_tests::event;
 use service_tests::http::Reply;
+use service_tests::text::{parse_json, text_of};
 
 const CAMPAIGN: &str = "/api/v1/campaign";
 const SUBMISSIONS: &str = "/api/v1/submissions";
@@ -41,14 +42,14 @@ async fn reply_to(environment: &mut Process, event: &Value) -> Reply {
     Reply {
         status,
         headers,
-        text: answer["body"].as_str().expect("a body").to_owned(),
+        text: text_of(&answer["body"]).to_owned(),
     }
 }
 
 /// The log line of the last request.
 async fn line(environment: &Process) -> Value {
     loop {
-        let line: Value = serde_json::from_str(&environment.next_line().await).expect("JSON");
+        let line = parse_json(&environment.next_line().await);
         if line["message"] == "request" {
             return line;
         }
@@ -140,7 +141,7 @@ async fn a_part_that_is_needed_is_taken_for_absent() {
 }
 
 #[tokio::test]
-async fn an_event_that_is_no_request_is_an_error_of_the_service_that_the_log_explains() {
+async fn event_that_is_no_request_is_an_error_that_the_log_explains() {
     let campaign = TestCampaign::plain().await;
     let mut environment = start("get-campaign", &campaign).await;
     let good = event::of(
@@ -172,10 +173,8 @@ async fn an_event_that_is_no_request_is_an_error_of_the_service_that_the_log_exp
             "{event}"
         );
         let line = line(&environment).await;
-        assert_eq!(
-            (&line["level"], &line["operation"]),
-            (&json!("ERROR"), &json!("get-campaign"))
-        );
+        assert_eq!(line["level"], "ERROR");
+        assert_eq!(line["operation"], "get-campaign");
         assert_eq!(line["causes"][0], "lambda_http cannot read the event");
         assert_eq!(reply.header("x-request-id"), line["request_id"].as_str());
         assert_eq!(

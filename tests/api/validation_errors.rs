@@ -67,29 +67,6 @@ async fn all_faults_are_named_in_the_order_of_the_reference() {
 }
 
 #[tokio::test]
-async fn a_first_fault_with_a_code_of_its_own_is_answered_alone() {
-    let campaign = TestCampaign::plain().await;
-    for (body, code, field) in [
-        (
-            json!({ "phone": "0812345678", "code": "" }),
-            "phone_invalid",
-            "phone",
-        ),
-        (
-            json!({ "phone": phone(1), "code": "x", "region": 7 }),
-            "consent_required",
-            "consent",
-        ),
-    ] {
-        let (found, named, places) = places(&submit(&campaign, body).await);
-        assert_eq!(
-            (found.as_str(), named, places),
-            (code, json!(field), vec![])
-        );
-    }
-}
-
-#[tokio::test]
 async fn what_the_campaign_needs_is_named_at_once_as_well() {
     let campaign = TestCampaign::with(code_and_receipt).await;
     let reply = submit(&campaign, json!({ "phone": phone(1), "consent": true })).await;

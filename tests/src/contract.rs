@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use crate::text::text_of;
 use api_pages::description::{Replies, describe};
 use jsonschema::{Draft, Validator};
 use serde_json::{Map, Value, json};
@@ -36,7 +37,7 @@ pub fn described() -> Vec<Described> {
         .filter_map(Value::as_object)
         .flat_map(Map::values)
     {
-        let id = endpoint["operationId"].as_str().expect("an id");
+        let id = text_of(&endpoint["operationId"]);
         for (status, described) in endpoint["responses"].as_object().expect("responses") {
             let status = status.parse().expect("a status");
             match described["x-error-codes"].as_array() {
@@ -152,12 +153,7 @@ impl Contract {
             );
         }
         let media = &described["content"]["application/json"];
-        self.check_body(
-            media["schema"]["$ref"].as_str().expect("a schema"),
-            method,
-            reply,
-            &shown,
-        );
+        self.check_body(text_of(&media["schema"]["$ref"]), method, reply, &shown);
         let code = reply.error_code_unless_empty();
         if let Some(codes) = described["x-error-codes"]
             .as_array()
@@ -165,11 +161,7 @@ impl Contract {
         {
             assert!(codes.contains(&json!(code)), "no such error here: {shown}");
         }
-        Some((
-            endpoint["operationId"].as_str().expect("an id").to_owned(),
-            status,
-            code,
-        ))
+        Some((text_of(&endpoint["operationId"]).to_owned(), status, code))
     }
 
     /// The matching path template, and its methods. Fixed paths win over parameters.

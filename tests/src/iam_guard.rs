@@ -6,6 +6,7 @@ use std::fmt;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
+use crate::text::text_of;
 use axum::body::Body;
 use axum::http::{Response, StatusCode};
 use http::Method;
@@ -200,7 +201,7 @@ fn tables(operation: &str, json: &Value) -> Vec<(String, String)> {
                 .cloned()
                 .unwrap_or(vec![json.clone()]);
             let parts = statements.iter().map(|statement| {
-                let statement = statement["Statement"].as_str().expect("text");
+                let statement = text_of(&statement["Statement"]);
                 let (verb, rest) = statement.split_once(' ').expect("a verb");
                 let (first, others) = verb.split_at(1);
                 let table = rest.split('"').nth(1).expect("a table").to_owned();

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use crate::text::list_of;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderValue, Method, Response, StatusCode};
 use bytes::Bytes;
@@ -431,7 +432,7 @@ async fn whole(answer: Response<Body>) -> (http::response::Parts, Bytes) {
 
 /// Writes the transaction's new submission, its last item, as another's.
 async fn take_reference(call: &Call, body: &Value) {
-    let items = body["TransactItems"].as_array().expect("a transaction");
+    let items = list_of(&body["TransactItems"]);
     let put = &items.last().expect("items")["Put"];
     let put = json!({ "TableName": put["TableName"], "Item": put["Item"] });
     let mut other = call.clone();

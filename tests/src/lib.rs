@@ -13,6 +13,7 @@
 //! - [`operator_roles`] does the same for operators, and answers as AWS does;
 //! - [`environment`] runs a function as a process that gets [`event`]s, [`fleet`] many of them, and
 //!   [`deployment`] several fleets with [`queue`]s and schedule;
+//! - [`text`] has what tests look for in texts and JSON;
 //! - [`load`] runs many clients with [`random`] faults, and checks the records;
 //! - [`template`] parses the deployment's templates.
 
@@ -39,3 +40,4 @@ pub mod roles;
 pub mod service;
 mod serving;
 pub mod template;
+pub mod text;

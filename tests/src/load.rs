@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::text::text_of;
 use aws_sdk_dynamodb::types::AttributeValue;
 use common::domain::campaign::WrongCodeLimit;
 use common::domain::ids::SubmissionId;
@@ -374,7 +375,7 @@ impl Fixture {
         let reply = self
             .until_answered(random, campaign, "/api/v1/submissions", &request)
             .await;
-        let id = reply["id"].as_str().expect("an id").to_owned();
+        let id = text_of(&reply["id"]).to_owned();
         Done {
             kind,
             phone,

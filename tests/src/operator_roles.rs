@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use crate::text::list_of;
 use axum::body::Body;
 use axum::http::{Response, StatusCode};
 use local::stack::EndpointProxy;
@@ -111,14 +112,11 @@ fn policy(role: &str) -> Vec<Statement> {
     let (_, properties) = resources(&template, "AWS::IAM::ManagedPolicy")
         .find(|(found, _)| *found == id)
         .expect("a policy");
-    let statements = properties["PolicyDocument"]["Statement"]
-        .as_array()
-        .expect("statements")
-        .iter();
+    let statements = list_of(&properties["PolicyDocument"]["Statement"]).iter();
     let statement = |statement: &Value| {
         let actions: Vec<String> =
             serde_json::from_value(statement["Action"].clone()).expect("actions");
-        let all = statement["Resource"].as_array().expect("resources");
+        let all = list_of(&statement["Resource"]);
         let resources = all
             .iter()
             .map(|resource| resource_of(&actions[0], resource, &names))

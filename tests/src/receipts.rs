@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::text::text_of;
 use aws_sdk_dynamodb::types::AttributeValue;
 use common::app::job::EventContext;
 use common::aws::settle_queue::SettleMessage;
@@ -166,7 +167,7 @@ pub fn announced(photo: &[u8], qr_payload: Option<&str>) -> Value {
 
 pub fn upload(reply: &Reply, photo: Vec<u8>) -> RequestBuilder {
     let target = reply.field("upload");
-    let mut put = request_to_storage("PUT", target["url"].as_str().expect("a URL").to_owned());
+    let mut put = request_to_storage("PUT", text_of(&target["url"]).to_owned());
     for (name, value) in target["headers"].as_object().expect("headers") {
         put = put.header(name, value.as_str().expect("text"));
     }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::text::{list_of, text_of};
 use local::stack::{NAMES, PARTNER_SECRETS_PREFIX};
 use local::tables::TABLES;
 use serde_json::Value;
@@ -42,16 +43,13 @@ pub fn policies() -> BTreeMap<String, Policy> {
     let names = names(&template);
     let functions = resources(&template, "AWS::Serverless::Function");
     let policies = functions.map(|(id, properties)| {
-        let name = properties["CodeUri"]
-            .as_str()
-            .expect("a path")
-            .trim_end_matches('/');
+        let name = text_of(&properties["CodeUri"]).trim_end_matches('/');
         let name = name
             .strip_prefix("functions/")
             .expect("a crate of a function")
             .to_owned();
         let role = &template["Resources"][format!("{id}Role")]["Properties"];
-        let policies = role["Policies"].as_array().expect("policies").iter();
+        let policies = list_of(&role["Policies"]).iter();
         let statements =
             policies.flat_map(|policy| policy["PolicyDocument"]["Statement"].as_array());
         let mut policy = Policy::default();

@@ -61,6 +61,14 @@ pub struct Tables {
     pub entrants: Entrants,
 }
 
+/// Variables, with others in place of some.
+pub fn env_with(env: &Env, others: &[(&str, &str)]) -> Env {
+    let others = others
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    env.clone().overridden_by(others.collect())
+}
+
 impl Service {
     /// Shared by this program's tests. Without streams, which slow down a large database.
     pub fn shared() -> Self {
@@ -77,6 +85,14 @@ impl Service {
 
     pub fn with_options(options: Options) -> Self {
         start_on_a_thread(options).service()
+    }
+
+    /// A separate stack with the system's clock, and without background work.
+    pub fn without_background() -> Self {
+        Self::with_options(Options {
+            background: false,
+            ..Options::default()
+        })
     }
 
     /// A stack with this clock, without streams.

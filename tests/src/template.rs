@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-pub fn text_of(path: &str) -> String {
+pub fn file_text(path: &str) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("..")
         .join(path);
@@ -12,12 +12,12 @@ pub fn text_of(path: &str) -> String {
 }
 
 pub fn service() -> Value {
-    parse(&text_of("template.yaml"))
+    parse(&file_text("template.yaml"))
 }
 
 /// The deployer's policy.
 pub fn deployer() -> Value {
-    serde_json::from_str(&text_of("infra/stack/deployer.json")).expect("JSON")
+    serde_json::from_str(&file_text("infra/stack/deployer.json")).expect("JSON")
 }
 
 /// `CheckCode` for `check-code`.

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn surroundings_grow_with_the_view_and_are_never_too_small_to_tell_light_from_dark() {
+    fn surroundings_are_large_enough_to_tell_light_from_dark() {
         assert_eq!(
             [100, 256, 1_600].map(|side| Filter::surroundings(&photo(side))),
             [4, 4, 25]

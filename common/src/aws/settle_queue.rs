@@ -168,7 +168,7 @@ mod tests {
     use crate::telemetry::{Telemetry, written};
 
     #[test]
-    fn a_message_that_is_not_sent_is_logged_with_its_submission_as_the_subject() {
+    fn unsent_message_is_logged_under_its_submission() {
         let variables = ["AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
         let env = variables
             .map(|name| (name.to_owned(), "test".to_owned()))

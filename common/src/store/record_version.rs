@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_without_a_version_or_with_ones_own_is_read_and_a_later_one_is_not() {
+    fn record_of_a_later_version_is_not_read() {
         let bare = Item::new();
         assert!(FIRST.check(&bare, "reading").is_ok());
         let own = FIRST.mark(bare);

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_data_of_each_environment_is_deleted_once_its_days_are_over() {
+    fn data_of_each_environment_is_deleted_once_its_days_are_over() {
         let campaign = campaign([Some(2), Some(1)]);
         let mut retention = CampaignRetention::default();
         assert_eq!(
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deletion_is_active_from_its_day_until_some_time_after_its_last_slice() {
+    fn deletion_is_active_until_after_its_last_slice() {
         const SPAN: Duration = Duration::from_mins(5);
         let campaign = campaign([Some(1), None]);
         let mut retention = CampaignRetention::default();

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_are_random_below_a_bound_that_doubles_up_to_the_longest() {
+    fn waits_are_random_below_a_bound_that_doubles() {
         let [one, most] = [Duration::from_millis(10), Duration::from_millis(800)];
         for (attempts, bound) in [(0, one), (1, one * 2), (6, one * 64), (7, most), (40, most)] {
             let longest = (0..200)

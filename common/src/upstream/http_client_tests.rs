@@ -66,7 +66,7 @@ async fn error(client: &HttpClient, base: &str) -> TransportError {
 }
 
 #[tokio::test]
-async fn an_error_names_what_failed_and_its_chain_holds_nothing_of_the_request() {
+async fn error_names_what_failed_and_nothing_of_the_request() {
     let large = "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhush0123";
     let half = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nha";
     for (scheme, host, connect, read, expected) in [

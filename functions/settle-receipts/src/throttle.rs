@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_is_an_interval_whatever_a_clock_says_that_is_a_minute_off() {
+    fn wait_is_an_interval_though_a_clock_is_a_minute_off() {
         for ago in [-60, -30, 0, 1, 30, 61] {
             assert_eq!(wait(Some(ago)), LOOKUP_INTERVAL, "{ago}");
         }

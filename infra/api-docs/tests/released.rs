@@ -348,14 +348,11 @@ fn what_breaks_callers_is_found() {
     for (place, change, expected) in [
         // Removed parts.
         ("/paths", Loses("/api/v1/receipts"), 1),
-        ("GET/responses", Loses("429"), 1),
-        ("Submission/properties", Loses("entries"), 1),
         ("MessageKey/x-known-values", Is(json!(["entered"])), 25),
         ("Campaign/required", Is(json!([])), 12),
         ("/components/headers/Retry-After", Loses("required"), 1),
         // New requirements in a request.
         ("CodeCheckRequest/required", Adds(json!("phone")), 1),
-        ("Claimed", Has("required", json!(["branch"])), 1),
         (
             "/components/parameters/OptionalIdempotencyKey",
             Has("required", json!(true)),
@@ -377,25 +374,6 @@ fn what_breaks_callers_is_found() {
         (
             "SubmissionRequest/properties/consent",
             Has("enum", json!([true])),
-            1,
-        ),
-        (
-            "SubmissionRequest/properties/receipt_id",
-            Has("pattern", json!("^[0-9a-f-]+$")),
-            1,
-        ),
-        (
-            "SubmissionRequest/properties/region",
-            Has("type", json!("string")),
-            1,
-        ),
-        ("ClaimedItem/properties/qty", Has("multipleOf", json!(2)), 1),
-        ("Claimed/properties/items", Has("minItems", json!(1)), 1),
-        ("PhotoType", Has("pattern", json!("^image/[a-z]+$")), 1),
-        ("ClaimedItem", Has("additionalProperties", json!(false)), 1),
-        (
-            "/components/parameters/Locale/schema",
-            Has("enum", json!(["en", "sw"])),
             1,
         ),
         ("ReceiptRequest/oneOf", Is(json!([])), 2),

@@ -1,8 +1,8 @@
 //! The program: started, used, stopped, and started again.
 
 #![expect(
-    clippy::expect_used,
     clippy::panic,
+    clippy::unwrap_used,
     reason = "a test that cannot go on fails"
 )]
 
@@ -28,22 +28,22 @@ struct Running {
 }
 
 impl Running {
-    fn start(arguments: &[&str]) -> Self {
+    fn start(arguments: &str) -> Self {
         Self::start_until("\nServing ", arguments)
     }
 
-    fn start_until(line: &str, arguments: &[&str]) -> Self {
+    fn start_until(line: &str, arguments: &str) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_local"))
             .args(["--port", "0"])
-            .args(arguments)
+            .args(arguments.split_whitespace())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .expect("the program starts");
-        let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+            .unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut printed = String::new();
         while !printed.contains(line) {
-            let read = stdout.read_line(&mut printed).expect("text");
+            let read = stdout.read_line(&mut printed).unwrap();
             assert!(read > 0, "the program ended early: {printed}");
         }
         Self {
@@ -54,18 +54,15 @@ impl Running {
     }
 
     fn base_url(&self) -> &str {
-        let serving = self.printed.split("\nServing ").nth(1).expect("it serves");
-        serving.split(' ').next().expect("an address")
+        let serving = self.printed.split("\nServing ").nth(1).unwrap();
+        serving.split(' ').next().unwrap()
     }
 
     /// The word after `word`.
     fn after(&self, word: &str) -> &str {
-        let rest = self
-            .printed
-            .split(word)
-            .nth(1)
-            .unwrap_or_else(|| panic!("no {word} in {}", self.printed));
-        rest.split_whitespace().next().expect("something follows")
+        let rest = self.printed.split_once(word);
+        let (_, rest) = rest.unwrap_or_else(|| panic!("no {word} in {}", self.printed));
+        rest.split_whitespace().next().unwrap()
     }
 
     fn submit(&self, key: &str, attempt: &str, phone: &str, code: &str) -> String {
@@ -80,21 +77,17 @@ impl Running {
 
     /// Sends a request such as `GET /docs`.
     fn send(&self, request: &str, key: &str, headers: &str, body: &str) -> String {
-        let address = self
-            .base_url()
-            .strip_prefix("http://")
-            .expect("a URL")
-            .to_owned();
-        let mut stream = TcpStream::connect(&address).expect("it listens");
+        let address = self.base_url().trim_start_matches("http://");
+        let mut stream = TcpStream::connect(address).unwrap();
         write!(
             stream,
             "{request} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {key}\r\n{headers}\
              Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
             body.len()
         )
-        .expect("sent");
+        .unwrap();
         let mut reply = String::new();
-        stream.read_to_string(&mut reply).expect("a reply");
+        stream.read_to_string(&mut reply).unwrap();
         reply
     }
 
@@ -103,33 +96,24 @@ impl Running {
         let sent = Command::new("kill")
             .args(["-INT", &self.child.id().to_string()])
             .status()
-            .expect("kill runs");
+            .unwrap();
         assert!(sent.success());
         let mut printed = String::new();
-        self.stdout.read_to_string(&mut printed).expect("text");
+        self.stdout.read_to_string(&mut printed).unwrap();
         let mut log = String::new();
-        self.child
-            .stderr
-            .take()
-            .expect("piped")
-            .read_to_string(&mut log)
-            .expect("text");
-        (self.child.wait().expect("it ends"), printed, log)
+        let mut stderr = self.child.stderr.take().unwrap();
+        stderr.read_to_string(&mut log).unwrap();
+        (self.child.wait().unwrap(), printed, log)
     }
 }
 
 #[test]
-fn the_printed_keys_and_codes_enter_a_consumer_and_nothing_personal_is_logged() {
-    let running = Running::start(&["--show", "demo"]);
-    let (key, code) = (
-        running.after("live key").to_owned(),
-        running.after("live codes").to_owned(),
-    );
+fn printed_keys_and_codes_enter_a_consumer() {
+    let running = Running::start("--show demo");
+    let [key, code] = ["live key", "live codes"].map(|name| running.after(name).to_owned());
     let reply = running.submit(&key, "attempt-0000000001", "0712345678", &code);
-    assert!(
-        reply.starts_with("HTTP/1.1 200 ") && reply.contains(r#""message_key":"entered""#),
-        "{reply}"
-    );
+    assert!(reply.starts_with("HTTP/1.1 200 "), "{reply}");
+    assert!(reply.contains(r#""message_key":"entered""#), "{reply}");
     let again = running.submit(&key, "attempt-0000000001", "0712345678", &code);
     assert!(again.contains("idempotent-replayed: true"), "{again}");
     let wrong = running.submit(&key, "attempt-0000000002", "0712345678", "AAAA-BBBB-CCCC");
@@ -140,11 +124,7 @@ fn the_printed_keys_and_codes_enter_a_consumer_and_nothing_personal_is_logged() 
     let (status, printed, log) = running.interrupt();
     assert!(status.success());
     assert_eq!(printed, "Stopping.\n");
-    assert_eq!(
-        log.lines().count(),
-        3,
-        "one line for each request, and nothing else: {log}"
-    );
+    assert_eq!(log.lines().count(), 3, "one line for each request: {log}");
     let bare = code.replace('-', "");
     for secret in [
         "712345678",
@@ -160,7 +140,7 @@ fn the_printed_keys_and_codes_enter_a_consumer_and_nothing_personal_is_logged() 
 
 #[test]
 fn log_names_method_and_path_without_what_could_be_a_code() {
-    let running = Running::start(&["--no-demo"]);
+    let running = Running::start("--no-demo");
     for request in [
         "GET /docs/nothing?code=AAAA-BBBB-CCCC",
         "DELETE /api/v1/campaign",
@@ -178,89 +158,66 @@ fn log_names_method_and_path_without_what_could_be_a_code() {
     ] {
         assert!(log.contains(part), "{part} is not in {log}");
     }
-    assert!(
-        !log.contains("AAAA") && !log.contains("AB12") && !log.contains("0754918263"),
-        "{log}"
-    );
+    for hidden in ["AAAA", "AB12", "0754918263"] {
+        assert!(!log.contains(hidden), "{log}");
+    }
 }
 
 #[test]
 fn ready_file_waits_for_the_demo_entries() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().unwrap();
     let ready = folder.path().join("ready.json");
-    let ready_path = ready.to_str().expect("text");
-    let running = Running::start_until("Adding ", &["--demo-entries", "--ready-file", ready_path]);
-    assert!(
-        !ready.exists() && !running.printed.contains("Serving"),
-        "{}",
-        running.printed
+    let ready_path = ready.to_str().unwrap();
+    let running = Running::start_until(
+        "Adding ",
+        &format!("--demo-entries --ready-file {ready_path}"),
     );
+    assert!(!ready.exists());
+    assert!(!running.printed.contains("Serving"), "{}", running.printed);
     let (status, printed, _) = running.interrupt();
-    assert!(
-        status.success() && printed.ends_with("Stopping.\n"),
-        "{printed}"
-    );
+    assert!(status.success());
+    assert!(printed.ends_with("Stopping.\n"), "{printed}");
     assert!(!ready.exists());
 }
 
 #[test]
 fn the_first_screen_is_short_and_leads_to_everything_else() {
-    let running = Running::start(&[]);
+    let running = Running::start("");
     let screen = &running.printed;
     assert!(screen.lines().count() <= 25, "{screen}");
-    for place in
-        ["/api/v1\n", "/docs\n", "/try\n"].map(|path| format!("{}{path}", running.base_url()))
-    {
-        assert!(screen.contains(&place), "{place} is not in {screen}");
+    let places = ["/api/v1\n", "/docs\n", "/try\n"];
+    let places = places.map(|path| format!("{}{path}", running.base_url()));
+    let options = ["Test key svc_test_", "--show demo", "--ready-file"];
+    for part in places.iter().map(String::as_str).chain(options) {
+        assert!(screen.contains(part), "{part} is not in {screen}");
     }
-    assert!(
-        screen.contains("Test key svc_test_") && !screen.contains("svc_live_"),
-        "{screen}"
-    );
-    assert!(
-        screen.contains("--show demo") && screen.contains("--ready-file"),
-        "{screen}"
-    );
-    assert!(
-        !screen.contains('\u{1b}'),
-        "no colours where nobody sees them: {screen}"
-    );
+    // No colours where nobody sees them.
+    for part in ["svc_live_", "\u{1b}"] {
+        assert!(!screen.contains(part), "{screen}");
+    }
     assert!(running.interrupt().0.success());
 }
 
 #[test]
 fn data_kept_in_a_folder_is_there_again_with_the_same_keys() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().unwrap();
     let kept = folder.path().join("kept");
-    let data = kept.to_str().expect("text");
-    let first = Running::start(&["--data", data, "--show", "demo"]);
-    let (key, code) = (
-        first.after("live key").to_owned(),
-        first.after("live codes").to_owned(),
-    );
+    let data = kept.to_str().unwrap();
+    let first = Running::start(&format!("--data {data} --show demo"));
+    let [key, code] = ["live key", "live codes"].map(|name| first.after(name).to_owned());
     let entered = first.submit(&key, "attempt-0000000001", "0712345678", &code);
-    let other = first
-        .printed
-        .split(&code)
-        .nth(1)
-        .expect("codes")
-        .split_whitespace()
-        .next()
-        .expect("a second code");
+    let other = first.after(&code);
     let other = other.trim_matches(',').to_owned();
     assert!(first.interrupt().0.success());
     for path in [kept.clone(), kept.join("secrets.json")] {
-        let mode = std::fs::metadata(&path)
-            .expect("it is kept")
-            .permissions()
-            .mode();
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0, "{} is for its owner alone", path.display());
     }
 
-    let second = Running::start(&["--data", data, "--show", "demo"]);
+    let second = Running::start(&format!("--data {data} --show demo"));
     assert_eq!(second.after("live key"), key);
     let again = second.submit(&key, "attempt-0000000001", "0712345678", &code);
-    let body = |reply: &str| reply.split("\r\n\r\n").nth(1).expect("a body").to_owned();
+    let body = |reply: &str| reply.split("\r\n\r\n").nth(1).unwrap().to_owned();
     assert_eq!(body(&again), body(&entered));
     assert!(again.contains("idempotent-replayed: true"), "{again}");
     let later = second.submit(&key, "attempt-0000000002", "0712345679", &other);
@@ -271,39 +228,39 @@ fn data_kept_in_a_folder_is_there_again_with_the_same_keys() {
     assert!(second.interrupt().0.success());
 }
 
+/// What the program says when it does not start.
+fn refused(arguments: &str) -> String {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_local"));
+    let output = program.args(arguments.split(' ')).output().unwrap();
+    assert!(!output.status.success());
+    String::from_utf8(output.stderr).unwrap()
+}
+
 #[test]
 fn a_data_folder_is_for_one_stack_at_a_time() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let data = folder.path().to_str().expect("text");
-    let first = Running::start(&["--no-demo", "--data", data]);
-    let second = Command::new(env!("CARGO_BIN_EXE_local"))
-        .args(["--port", "0", "--data", data])
-        .output();
-    let second = second.expect("it runs");
-    let message = String::from_utf8(second.stderr).expect("text");
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().to_str().unwrap();
+    let first = Running::start(&format!("--no-demo --data {data}"));
+    let message = refused(&format!("--port 0 --data {data}"));
     assert!(
-        !second.status.success() && message.contains("is in use by another local stack"),
+        message.contains("is in use by another local stack"),
         "{message}"
     );
     assert!(first.interrupt().0.success());
-    let third = Running::start(&["--no-demo", "--data", data]);
+    let third = Running::start(&format!("--no-demo --data {data}"));
     assert!(third.interrupt().0.success(), "the folder is free again");
 }
 
 #[test]
 fn a_request_that_never_ends_does_not_keep_it_running() {
-    let running = Running::start(&["--no-demo"]);
-    let address = running
-        .base_url()
-        .strip_prefix("http://")
-        .expect("a URL")
-        .to_owned();
-    let mut stream = TcpStream::connect(&address).expect("it listens");
+    let running = Running::start("--no-demo");
+    let address = running.base_url().trim_start_matches("http://");
+    let mut stream = TcpStream::connect(address).unwrap();
     write!(
         stream,
         "POST / HTTP/1.1\r\nHost: {address}\r\nContent-Length: 100\r\n\r\nx"
     )
-    .expect("sent");
+    .unwrap();
     let (status, printed, _) = running.interrupt();
     assert!(status.success());
     assert_eq!(printed, "Stopping.\n");
@@ -311,26 +268,17 @@ fn a_request_that_never_ends_does_not_keep_it_running() {
 
 #[test]
 fn the_ready_file_says_all_that_a_program_needs() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ready.json");
-    let running = Running::start(&[
-        "--no-demo",
-        "--stage",
-        "staging",
-        "--ready-file",
-        path.to_str().expect("text"),
-    ]);
+    let ready = path.to_str().unwrap();
+    let running = Running::start(&format!("--no-demo --stage staging --ready-file {ready}"));
     // Written before the line was printed.
-    let ready: Value =
-        serde_json::from_slice(&std::fs::read(&path).expect("the file")).expect("JSON");
+    let ready: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     assert_eq!(ready["base_url"], running.base_url());
-    for variable in [
-        "AWS_REGION",
-        "AWS_ACCESS_KEY_ID",
-        "AWS_ENDPOINT_URL_DYNAMODB",
-        "SUBMISSIONS_TABLE",
-        "DOCS_URL",
-    ] {
+    for variable in
+        "AWS_REGION AWS_ACCESS_KEY_ID AWS_ENDPOINT_URL_DYNAMODB SUBMISSIONS_TABLE DOCS_URL"
+            .split(' ')
+    {
         assert!(ready["env"][variable].is_string(), "{variable}");
     }
     assert_eq!(ready["env"]["STAGE"], "staging");
@@ -340,20 +288,13 @@ fn the_ready_file_says_all_that_a_program_needs() {
 }
 
 #[test]
-fn ready_files_hold_the_demos_keys_and_codes_as_json_and_for_a_shell() {
-    let folder = tempfile::tempdir().expect("a folder");
+fn ready_files_hold_the_demos_keys_and_codes() {
+    let folder = tempfile::tempdir().unwrap();
     let [json, dotenv] = ["ready.json", "ready.env"].map(|name| folder.path().join(name));
-    let [json_path, dotenv_path] = [&json, &dotenv].map(|path| path.to_str().expect("text"));
-    let running = Running::start(&[
-        "--ready-file",
-        json_path,
-        "--ready-file",
-        dotenv_path,
-        "--show",
-        "demo",
-    ]);
-    let ready: Value =
-        serde_json::from_slice(&std::fs::read(&json).expect("the file")).expect("JSON");
+    let [json_path, dotenv_path] = [&json, &dotenv].map(|path| path.to_str().unwrap());
+    let files = format!("--ready-file {json_path} --ready-file {dotenv_path}");
+    let running = Running::start(&format!("{files} --show demo"));
+    let ready: Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
     let campaign = &ready["campaigns"][0];
     assert_eq!(campaign["slug"], "chai-bora-2026");
     assert_eq!(campaign["test"]["key"], running.after("test key"));
@@ -365,14 +306,14 @@ fn ready_files_hold_the_demos_keys_and_codes_as_json_and_for_a_shell() {
     let sourced = Command::new("sh")
         .args(["-c", script, dotenv_path])
         .output()
-        .expect("a shell");
+        .unwrap();
     let expected = [
         &ready["base_url"],
         &campaign["test"]["key"],
         &ready["env"]["SUBMISSIONS_TABLE"],
     ];
     let expected = expected
-        .map(|value| format!("{} ", value.as_str().expect("text")))
+        .map(|value| format!("{} ", value.as_str().unwrap()))
         .concat();
     assert_eq!(String::from_utf8_lossy(&sourced.stdout), expected);
     assert!(running.interrupt().0.success());
@@ -380,68 +321,49 @@ fn ready_files_hold_the_demos_keys_and_codes_as_json_and_for_a_shell() {
 
 #[test]
 fn sweeps_with_a_speedup_do_not_fill_the_terminal() {
-    let mut running = Running::start(&["--speedup", "600", "--show", "demo"]);
-    let key = running
-        .printed
-        .split("(bahati-2026)")
-        .nth(1)
-        .expect("the campaign")
-        .to_owned();
-    let key = key
-        .split("live key")
-        .nth(1)
-        .and_then(|rest| rest.split_whitespace().next())
-        .expect("a key");
+    let mut running = Running::start("--speedup 600 --show demo");
+    let (_, campaign) = running.printed.split_once("(bahati-2026)").unwrap();
+    let (_, key) = campaign.split_once("live key").unwrap();
+    let key = key.split_whitespace().next().unwrap();
     let submitted = running.submit(key, "attempt-0000000001", "0712345678", "DEAD-0001");
     assert!(submitted.contains(r#""state":"unknown""#), "{submitted}");
-    let mut log = BufReader::new(running.child.stderr.take().expect("piped"));
+    let mut log = BufReader::new(running.child.stderr.take().unwrap());
     let mut text = String::new();
     // Many sweeps run until the sixth step.
     while text.matches("settle-partners").count() < 6 {
-        let read = log.read_line(&mut text).expect("text");
+        let read = log.read_line(&mut text).unwrap();
         assert!(read > 0, "the log ended early: {text}");
     }
     assert!(!text.contains("sweep-unsettled"), "{text}");
-    running.child.kill().expect("it runs");
-    running.child.wait().expect("it ends");
+    running.child.kill().unwrap();
+    running.child.wait().unwrap();
 }
 
 #[test]
 fn what_keeps_it_from_starting_is_said_with_what_to_do() {
-    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let port = taken.local_addr().expect("an address").port().to_string();
-    let refused = |arguments: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_local"))
-            .args(arguments)
-            .output()
-            .expect("it runs");
-        assert!(!output.status.success());
-        String::from_utf8(output.stderr).expect("text")
-    };
-    let message = refused(&["--port", &port]);
-    assert!(
-        message.contains(&format!("cannot listen on port {port}")) && message.contains("--port"),
-        "{message}"
-    );
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let message = refused(&format!("--port {port}"));
+    for part in [&format!("cannot listen on port {port}"), "--port"] {
+        assert!(message.contains(part), "{message}");
+    }
     for (option, value) in [
         ("--tax-authority-url", "foo"),
         ("--tax-authority-url", "https://verify.tra.go.tz/page"),
         ("--partner-url", "foo"),
         ("--partner-url", "ftp://127.0.0.1/redeem"),
     ] {
-        let message = refused(&["--port", "0", option, value]);
-        assert!(
-            message.contains(option) && message.contains("such as http"),
-            "{message}"
-        );
+        let message = refused(&format!("--port 0 {option} {value}"));
+        for part in [option, "such as http"] {
+            assert!(message.contains(part), "{message}");
+        }
     }
-    let file = tempfile::NamedTempFile::new().expect("a file");
-    let path: &Path = file.path();
-    let message = refused(&["--port", "0", "--data", path.to_str().expect("text")]);
-    assert!(
-        message.contains("cannot keep data in") && message.contains("--data"),
-        "{message}"
-    );
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let path = file.path().to_str().unwrap();
+    let message = refused(&format!("--port 0 --data {path}"));
+    for part in ["cannot keep data in", "--data"] {
+        assert!(message.contains(part), "{message}");
+    }
 }
 
 /// Spellings of a number in data: 0…, 255…, +255…, its last nine digits, with spaces, and their
@@ -466,11 +388,11 @@ fn spellings(nine_digits: &str) -> Vec<String> {
 /// All files below a folder, with content.
 fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let entries = std::fs::read_dir(folder)
-        .expect("a folder")
-        .map(|entry| entry.expect("an entry").path());
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
     let read = |path: PathBuf| match path.is_dir() {
         true => files(&path),
-        false => vec![(path.clone(), std::fs::read(&path).expect("a file"))],
+        false => vec![(path.clone(), std::fs::read(&path).unwrap())],
     };
     entries.flat_map(read).collect()
 }
@@ -520,11 +442,9 @@ fn a_number_is_found_in_every_spelling() {
 }
 
 /// Runs `ops` against a ready file's stack.
-fn ops(ready: &str, args: &[&str]) -> (u8, String) {
-    let args = ["ops", "--env-file", ready]
-        .into_iter()
-        .chain(args.iter().copied())
-        .map(OsString::from);
+fn ops(ready: &str, args: &str) -> (u8, String) {
+    let args = format!("ops --env-file {ready} {args}");
+    let args: Vec<_> = args.split(' ').map(OsString::from).collect();
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut terminal = ops_core::Terminal {
         out: &mut out,
@@ -538,17 +458,11 @@ fn ops(ready: &str, args: &[&str]) -> (u8, String) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .expect("a runtime");
+        .unwrap();
     let (env, clock) = (Env::from_process(), Clock::system());
     let code = runtime.block_on(ops_core::run(args, env, &clock, &mut terminal, no_console));
-    (
-        code,
-        format!(
-            "{}{}",
-            String::from_utf8_lossy(&out),
-            String::from_utf8_lossy(&err)
-        ),
-    )
+    out.extend(err);
+    (code, String::from_utf8(out).unwrap())
 }
 
 /// Requests with every kind of answer, with the number wherever callers can put it.
@@ -562,89 +476,55 @@ fn use_number(running: &Running, key: &str, code: &str) {
     running.submit(key, "attempt-0000000001", NUMBER, code);
     running.submit(key, "attempt-0000000009", "+255754918263", code);
     running.submit(key, "attempt-0000000002", "255754918263", "AAAA-BBBB-CCCC");
+    let named = body(NUMBER, code).replace("\"consent\"", "\"0754918263\"");
     for (request, body) in [
         (
             "POST /api/v1/submissions/lookup",
-            r#"{"phone":"0754918263"}"#.to_owned(),
+            r#"{"phone":"0754918263"}"#,
         ),
-        (
-            "POST /api/v1/submissions",
-            body(NUMBER, code).replace("\"consent\"", "\"0754918263\""),
-        ),
-        (
-            "POST /api/v1/submissions",
-            r#"{"phone":"0754918263""#.to_owned(),
-        ),
-        (
-            "POST /api/v1/codes/check",
-            r#"{"code":"0754918263"}"#.to_owned(),
-        ),
+        ("POST /api/v1/submissions", &named),
+        ("POST /api/v1/submissions", r#"{"phone":"0754918263""#),
+        ("POST /api/v1/codes/check", r#"{"code":"0754918263"}"#),
         (
             "GET /api/v1/submissions/0754918263?phone=%2B255754918263",
-            String::new(),
+            "",
         ),
-        ("GET /api/v1/0754918263", String::new()),
-        ("DELETE /api/v1/submissions?phone=0754918263", String::new()),
+        ("GET /api/v1/0754918263", ""),
+        ("DELETE /api/v1/submissions?phone=0754918263", ""),
     ] {
         let more = "Idempotency-Key: attempt-0000000003\r\nX-Request-Id: 255754918263\r\nUser-Agent: 0754918263\r\n";
-        let reply = running.send(request, key, more, &body);
+        let reply = running.send(request, key, more, body);
         assert!(reply.starts_with("HTTP/1.1 "), "{request}: {reply}");
     }
 }
 
 #[test]
-fn after_an_erasure_nothing_of_the_number_is_in_what_the_stack_keeps_or_printed() {
-    let folder = tempfile::tempdir().expect("a folder");
+fn erased_number_is_nowhere_in_what_the_stack_keeps_or_printed() {
+    let folder = tempfile::tempdir().unwrap();
     let (data, ready) = (folder.path().join("data"), folder.path().join("ready.json"));
-    let (data, ready) = (data.to_str().expect("text"), ready.to_str().expect("text"));
-    let running = Running::start(&["--data", data, "--show", "demo", "--ready-file", ready]);
-    let (key, code) = (
-        running.after("live key").to_owned(),
-        running.after("live codes").to_owned(),
-    );
+    let (data, ready) = (data.to_str().unwrap(), ready.to_str().unwrap());
+    let running = Running::start(&format!("--data {data} --show demo --ready-file {ready}"));
+    let [key, code] = ["live key", "live codes"].map(|name| running.after(name).to_owned());
     use_number(&running, &key, &code);
-    let (found, text) = ops(ready, &["person", "find", "--phone", "0754918263"]);
-    assert!(
-        found == ops_core::EXIT_OK && text.contains("chai-bora-2026"),
-        "{text}"
-    );
-    let erase = [
-        "person",
-        "erase",
-        "--phone",
-        "0754918263",
-        "--why",
-        "asked by letter",
-        "--yes",
-    ];
-    let (erased, text) = ops(ready, &erase);
+    let find = "person find --phone 0754918263";
+    let (found, text) = ops(ready, find);
+    assert_eq!(found, ops_core::EXIT_OK, "{text}");
+    assert!(text.contains("chai-bora-2026"), "{text}");
+    let (erased, text) = ops(ready, "person erase --phone 0754918263 --why letter --yes");
     assert_eq!(erased, ops_core::EXIT_OK, "{text}");
-    let (_, left) = ops(ready, &["person", "find", "--phone", "0754918263"]);
-    let row: Vec<_> = left
-        .lines()
-        .filter(|line| line.starts_with("chai-bora-2026"))
-        .collect();
-    let cells: Vec<_> = row.concat().split_whitespace().map(str::to_owned).collect();
-    assert_eq!(
-        cells,
-        ["chai-bora-2026", "live", "0", "0", "0", "0", "0", "no", "1"],
-        "only what was counted: {left}"
-    );
+    // Only what was counted.
+    let (_, left) = ops(ready, find);
+    let row = left.lines().find(|line| line.starts_with("chai-bora-2026"));
+    let cells: Vec<_> = row.unwrap().split_whitespace().collect();
+    assert_eq!(cells.join(" "), "chai-bora-2026 live 0 0 0 0 0 no 1");
 
     let before = running.printed.clone();
     let (status, printed, log) = running.interrupt();
     assert!(status.success());
     assert!(log.lines().count() >= 11, "a line for each request: {log}");
-    assert!(
-        files(Path::new(data))
-            .iter()
-            .any(|(_, content)| !content.is_empty()),
-        "it keeps its tables"
-    );
-    let kept = places(
-        "754918263",
-        Path::new(data),
-        &[&before, &printed, &log, &text],
-    );
+    let mut kept = files(Path::new(data)).into_iter();
+    assert!(kept.any(|(_, content)| !content.is_empty()));
+    let printed = [&*before, &printed, &log, &text];
+    let kept = places("754918263", Path::new(data), &printed);
     assert!(kept.is_empty(), "{kept:#?}\n{log}");
 }

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forty_receipts_are_looked_up_in_a_minute_and_one_more_in_the_next() {
+    fn forty_receipts_are_looked_up_in_a_minute() {
         let (now, at) = (Timestamp::from_millis(0), |minutes: i64| {
             Timestamp::from_millis(minutes * 60_000)
         });
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backlog_is_settled_no_faster_than_its_answers_come_and_the_sweep_fills_the_queue() {
+    fn backlog_is_settled_as_fast_as_its_answers_come() {
         let minutes = |at_once, backlog, seconds: u64| {
             PartnerConcurrency(at_once).minutes_for(backlog, backlog * seconds)
         };

@@ -29,7 +29,7 @@ fn hopeless() -> image::GrayImage {
 }
 
 #[tokio::test]
-async fn a_photo_is_read_whatever_its_format_and_whatever_it_is_called() {
+async fn photo_is_read_whatever_its_format_and_name() {
     let (campaign, settler) = set_up(receipts_alone).await;
     let files = [
         ("GOOD010001", jpeg as fn(&image::GrayImage, u8) -> _),
@@ -65,7 +65,7 @@ async fn a_payload_that_came_along_needs_no_reading() {
 }
 
 #[tokio::test]
-async fn what_no_machine_can_read_is_for_a_person_and_what_is_no_picture_is_declined() {
+async fn unreadable_photo_is_for_a_person_and_no_picture_declined() {
     let (campaign, settler) = set_up(receipts_alone).await;
     let good = jpeg(&photo(&[PAYLOAD]), 85).expect("a file");
     let review = |reason: &str| {
@@ -131,7 +131,7 @@ async fn what_no_machine_can_read_is_for_a_person_and_what_is_no_picture_is_decl
 }
 
 #[tokio::test]
-async fn a_photo_sent_before_names_the_submission_that_sent_it_unless_that_was_rejected() {
+async fn photo_sent_before_names_the_submission_that_sent_it() {
     let (campaign, settler) = set_up(receipts_alone).await;
     let file = jpeg(&hopeless(), 50).expect("a file");
     let mut submitted = Vec::new();
@@ -197,7 +197,7 @@ async fn a_photo_sent_before_names_the_submission_that_sent_it_unless_that_was_r
 }
 
 #[tokio::test]
-async fn more_behind_the_picture_does_no_harm_and_ten_codes_of_one_receipt_are_one() {
+async fn ten_codes_of_one_receipt_are_one() {
     let (campaign, settler) = set_up(receipts_alone).await;
     let polyglot = [
         jpeg(&photo(&[PAYLOAD]), 85).expect("a file"),

@@ -56,7 +56,7 @@ async fn sweep_settles_what_a_fast_clock_skipped() {
 }
 
 #[tokio::test]
-async fn a_step_is_not_started_again_by_a_clock_ahead_while_its_worker_can_live() {
+async fn fast_clock_starts_no_step_whose_worker_can_live() {
     let (campaign, _) = set_up(receipts_alone).await;
     let submitted = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
     let fault_injection = Interceptor::at(0, FaultKind::DiesBefore);

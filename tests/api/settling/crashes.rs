@@ -243,7 +243,7 @@ async fn code_and_receipt_are_accepted_once_wherever_settling_is_cut() {
 }
 
 #[tokio::test]
-async fn a_declined_receipt_gives_code_and_place_back_once_wherever_settling_is_cut() {
+async fn declined_receipt_frees_code_and_place_wherever_it_is_cut() {
     let expected = json!(["rejected", "declined", "receipt_wrong_store", 0]);
     let calls = cut_everywhere(Kind::CodeAndReceipt, "SHOP", expected).await;
     assert!(calls >= 3 * 6, "{calls}");
@@ -261,7 +261,7 @@ async fn a_partners_code_is_redeemed_once_wherever_settling_is_cut() {
 }
 
 #[tokio::test]
-async fn a_code_that_the_partner_refuses_late_is_given_back_wherever_settling_is_cut() {
+async fn partners_late_refusal_frees_the_code_wherever_it_is_cut() {
     let calls = cut_everywhere(
         Kind::Partner,
         "DNBC",

@@ -292,7 +292,7 @@ async fn a_receipt_is_entered_once_wherever_its_request_is_cut() {
 }
 
 #[tokio::test]
-async fn code_and_receipt_are_entered_once_wherever_their_request_is_cut() {
+async fn code_and_receipt_are_entered_once_wherever_they_are_cut() {
     let fault_injection = cut_everywhere(Case {
         kind: Kind::CodeAndReceipt,
         letters: "GOOD",
@@ -303,7 +303,7 @@ async fn code_and_receipt_are_entered_once_wherever_their_request_is_cut() {
 }
 
 #[tokio::test]
-async fn a_declined_receipt_gives_its_code_back_wherever_its_request_is_cut() {
+async fn declined_receipt_frees_its_code_wherever_it_is_cut() {
     let ends = &[("rejected", "receipt_wrong_store")];
     let fault_injection = cut_everywhere(Case {
         kind: Kind::CodeAndReceipt,
@@ -326,7 +326,7 @@ async fn a_partners_code_is_redeemed_once_wherever_its_request_is_cut() {
 }
 
 #[tokio::test]
-async fn a_code_that_the_partner_refuses_is_given_back_wherever_its_request_is_cut() {
+async fn partners_refusal_frees_the_code_wherever_it_is_cut() {
     let ends = &[("rejected", "invalid")];
     let fault_injection = cut_everywhere(Case {
         kind: Kind::Partner,
@@ -338,7 +338,7 @@ async fn a_code_that_the_partner_refuses_is_given_back_wherever_its_request_is_c
 }
 
 #[tokio::test]
-async fn a_partner_that_answers_twice_differently_redeems_for_nobody_that_is_refused() {
+async fn partner_with_two_answers_redeems_for_nobody_refused() {
     let ends = &[ENTERED, ("unknown", "checking")];
     let fault_injection = cut_everywhere(Case {
         kind: Kind::Partner,

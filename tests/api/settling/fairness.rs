@@ -13,7 +13,6 @@ use common::runtime::event_handler::EventHandler;
 use common::store::partner_leases::PartnerLeases;
 use common::store::turns::{Turn, TurnResult, Turns};
 use local::stack::Options;
-use serde_json::Value;
 use service_tests::campaign::{TestCampaign, phone, plain};
 use service_tests::environment::Environment as Process;
 use service_tests::event;
@@ -21,6 +20,7 @@ use service_tests::http::Reply;
 use service_tests::partners::{judged_by, simulated};
 use service_tests::receipts::{Settler, TIME, hardly_a_photo, id_of, receipts_alone};
 use service_tests::service::Service;
+use service_tests::text::parse_json;
 use sweep_unsettled::Tick;
 
 use super::{SPEEDUP, entered, service, set_up, status, submit_typed};
@@ -118,7 +118,7 @@ async fn many_codes_of_one_partner_do_not_hold_up_another() {
 }
 
 #[tokio::test]
-async fn two_campaigns_of_fast_partners_get_every_other_step_of_an_environment() {
+async fn two_campaigns_of_fast_partners_get_every_other_step() {
     let partner = simulated(|_| {}).await;
     let service = service();
     let settler = Settler::new(&service);
@@ -198,7 +198,7 @@ async fn a_sweep_whose_first_queue_fails_fills_the_second_and_counts() {
         None,
         "the sweep failed"
     );
-    let line: Value = serde_json::from_str(&environment.next_line().await).expect("JSON");
+    let line = parse_json(&environment.next_line().await);
     let metrics = [
         "Failed",
         "Due",
@@ -231,7 +231,7 @@ async fn sweep_counts_what_stood_in_the_audit_log_without_ops() {
             .await
             .expect("the table");
         environment.invoke(&event::of_schedule()).await;
-        let line: Value = serde_json::from_str(&environment.next_line().await).expect("JSON");
+        let line = parse_json(&environment.next_line().await);
         assert_eq!(line["AuditRowsPassedBy"], counted, "{line}");
     }
 }
@@ -262,7 +262,7 @@ async fn a_sweep_sends_no_message_to_a_queue_that_is_full() {
 }
 
 #[tokio::test]
-async fn photos_that_nobody_can_read_take_turns_with_those_of_another_campaign() {
+async fn unreadable_photos_take_turns_with_another_campaigns() {
     let (first, settler) = set_up(receipts_alone).await;
     let second = TestCampaign::changed(&first.service, receipts_alone).await;
     for campaign in [&first, &second] {
@@ -293,7 +293,7 @@ async fn photos_that_nobody_can_read_take_turns_with_those_of_another_campaign()
 }
 
 #[tokio::test]
-async fn submissions_that_cannot_be_read_are_put_off_with_growing_waits() {
+async fn unreadable_submissions_are_put_off_with_growing_waits() {
     let (campaign, settler) = set_up(receipts_alone).await;
     for number in 0..8 {
         let odd = submit_typed(

@@ -17,7 +17,7 @@ fn store(campaign: &TestCampaign) -> SubmissionStore {
 }
 
 #[tokio::test]
-async fn a_step_that_was_begun_too_often_is_left_with_what_was_met_before() {
+async fn step_begun_too_often_is_left_with_what_was_met_before() {
     let (campaign, settler) = set_up(receipts_alone).await;
     submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
     let (store, scope) = (store(&campaign), campaign.live_scope());
@@ -68,7 +68,7 @@ async fn a_step_that_was_begun_too_often_is_left_with_what_was_met_before() {
 }
 
 #[tokio::test]
-async fn the_longest_wait_for_a_person_is_told_whichever_campaign_it_is_of() {
+async fn longest_wait_for_a_person_is_told_over_all_campaigns() {
     let (first, settler) = set_up(receipts_alone).await;
     let second = TestCampaign::changed(&first.service, receipts_alone).await;
     let store = store(&first);

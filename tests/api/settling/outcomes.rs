@@ -5,6 +5,7 @@ use common::domain::timestamp::Timestamp;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, phone, plain};
 use service_tests::receipts::{TIME, code_and_receipt, receipts_alone, rules};
+use service_tests::text::text_of;
 
 use super::{entered, set_up, status, submit_receipt, submit_typed};
 
@@ -116,10 +117,7 @@ async fn what_was_bought_earns_entries_by_product_and_quantity() {
     let submitted = submit_typed(&campaign, &phone(1), "", "MANY010001", TIME).await;
     settler.settle_due().await;
     let now = campaign.shown(&submitted).await;
-    let summary = now.field("receipt")["items_summary"]
-        .as_str()
-        .expect("a summary")
-        .to_owned();
+    let summary = text_of(&now.field("receipt")["items_summary"]).to_owned();
     let pieces: Vec<u32> = summary
         .split(", ")
         .map(|line| {
@@ -145,7 +143,7 @@ async fn what_was_bought_earns_entries_by_product_and_quantity() {
 }
 
 #[tokio::test]
-async fn a_receipt_with_more_entries_than_a_campaign_allows_goes_to_a_person() {
+async fn receipt_with_too_many_entries_goes_to_a_person() {
     let (mut campaign, settler) = set_up(receipts_alone).await;
     let submitted = submit_typed(&campaign, &phone(1), "", "MANY010001", TIME).await;
     settler.settle_due().await;
@@ -259,12 +257,7 @@ async fn many_guesses_submitted_at_once_are_no_more_than_the_limit() {
     settler.settle_due().await;
     let mut keys = Vec::new();
     for guess in &guesses {
-        keys.push(
-            status(&campaign, guess).await[2]
-                .as_str()
-                .expect("a key")
-                .to_owned(),
-        );
+        keys.push(text_of(&status(&campaign, guess).await[2]).to_owned());
     }
     let asked = keys
         .iter()
@@ -275,7 +268,7 @@ async fn many_guesses_submitted_at_once_are_no_more_than_the_limit() {
 }
 
 #[tokio::test]
-async fn without_a_person_to_look_a_receipt_without_product_is_declined() {
+async fn receipt_without_product_is_declined_without_review() {
     let (campaign, settler) = set_up(|campaign| {
         receipts_alone(campaign);
         let on_no_match = common::domain::receipt::rules::OnNoMatch::Decline;
@@ -294,7 +287,7 @@ async fn without_a_person_to_look_a_receipt_without_product_is_declined() {
 }
 
 #[tokio::test]
-async fn a_code_is_held_until_its_receipt_is_judged_and_free_again_after_a_refusal() {
+async fn code_is_held_until_its_receipt_is_judged() {
     let (campaign, settler) = set_up(code_and_receipt).await;
     let code = campaign.code(1);
     let first = submit_typed(&campaign, &phone(1), &code, "SHOP010001", TIME).await;

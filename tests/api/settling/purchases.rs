@@ -22,7 +22,7 @@ async fn a_receipt_submitted_again_is_used_however_it_is_typed() {
 }
 
 #[tokio::test]
-async fn of_many_submissions_with_one_receipt_settled_at_once_one_is_accepted() {
+async fn one_of_many_submissions_with_a_receipt_is_accepted() {
     let (campaign, _) = set_up(receipts_alone).await;
     let mut submitted = Vec::new();
     for number in 0..8 {
@@ -86,7 +86,7 @@ async fn a_receipt_that_waits_for_a_person_is_not_taken_yet() {
 }
 
 #[tokio::test]
-async fn a_campaign_that_takes_no_receipts_any_more_leaves_them_to_a_person() {
+async fn campaign_without_receipts_any_more_leaves_them_to_a_person() {
     let (mut campaign, settler) = set_up(receipts_alone).await;
     let waiting = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
     campaign.config.receipt = None;

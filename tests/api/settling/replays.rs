@@ -58,7 +58,7 @@ fn records_a_replay(_: &str, body: &str) -> bool {
 }
 
 #[tokio::test]
-async fn a_replay_is_decided_anew_if_its_submission_is_rejected_before_it_is_recorded() {
+async fn replay_of_a_submission_just_rejected_is_decided_anew() {
     let hold = Interceptor::default();
     let service = Service::with_options(Options {
         clock: Clock::manual(NOON),
@@ -83,7 +83,7 @@ async fn a_replay_is_decided_anew_if_its_submission_is_rejected_before_it_is_rec
 }
 
 #[tokio::test]
-async fn a_replay_is_not_recorded_for_a_submission_that_lost_its_code_meanwhile() {
+async fn replay_is_not_recorded_for_a_submission_without_its_code() {
     let (campaign, settler) = set_up(code_and_receipt).await;
     let first = submit_typed(&campaign, &phone(1), &campaign.code(0), "SHOP010001", TIME).await;
     let scope = campaign.live_scope();

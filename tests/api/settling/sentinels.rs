@@ -38,7 +38,7 @@ async fn a_test_receipt_gives_every_message_key() {
 }
 
 #[tokio::test]
-async fn the_word_receipt_can_be_left_out_and_a_photo_is_a_sentinel_by_its_payload() {
+async fn photo_is_a_sentinel_by_its_payload() {
     let (campaign, settler) = set_up(receipts_alone).await;
     let key = &campaign.test_key;
     let cases = [

@@ -49,7 +49,7 @@ async fn submit(campaign: &TestCampaign, phone: &str, receipt: &str) -> Reply {
 }
 
 #[tokio::test]
-async fn a_pending_receipt_outlives_what_a_stranger_sends_under_its_phone() {
+async fn pending_receipt_outlives_what_a_stranger_sends() {
     let (campaign, settler) = limited().await;
     let late = submit_typed(&campaign, &phone(1), "", "LATE010001", TIME).await;
     settler.settle_due().await;
@@ -75,7 +75,7 @@ async fn a_pending_receipt_outlives_what_a_stranger_sends_under_its_phone() {
 }
 
 #[tokio::test]
-async fn a_receipt_that_waited_for_a_day_is_looked_up_although_its_phone_is_throttled() {
+async fn day_old_receipt_is_looked_up_though_throttled() {
     let (campaign, settler) = limited().await;
     let scope = campaign.live_scope();
     let message = |reply: &Reply| SettleMessage {
@@ -120,7 +120,7 @@ async fn a_throttled_phone_still_enters_with_a_photo() {
 }
 
 #[tokio::test]
-async fn a_payload_that_came_with_a_photo_waits_for_the_end_of_the_throttle_like_a_typed_one() {
+async fn photos_payload_waits_for_the_end_of_the_throttle() {
     let (campaign, settler) = limited().await;
     throttle(&campaign, &settler, &phone(1)).await;
     let photo = jpeg(&qr_photo(&["x"], &Look::default(), 1).expect("a photo"), 85).expect("a file");
@@ -161,7 +161,7 @@ async fn a_time_that_the_service_read_out_of_a_photo_is_no_guess() {
 }
 
 #[tokio::test]
-async fn the_refusal_of_a_throttled_phone_takes_no_less_time_for_a_wrong_code() {
+async fn throttled_phones_refusal_does_not_tell_wrong_codes_by_time() {
     let (campaign, _) = set_up(|campaign| campaign.wrong_codes.count = 1).await;
     assert_eq!(campaign.outcome(&phone(1), "WRONG").await, "invalid");
     for code in [campaign.code(1), "WRONG".to_owned()] {
@@ -249,7 +249,7 @@ async fn a_receipt_that_waits_for_a_person_does_not_count_as_open() {
 }
 
 #[tokio::test]
-async fn an_earlier_submission_of_the_code_is_given_back_whatever_receipt_comes_along() {
+async fn earlier_submission_comes_back_whatever_the_receipt() {
     let (campaign, settler) = set_up(code_and_receipt).await;
     let code = campaign.code(1);
     let first = submit_typed(&campaign, &phone(1), &code, "GOOD010001", TIME).await;

@@ -8,14 +8,15 @@ use common::domain::timestamp::Timestamp;
 use common::http::routes::ROUTES;
 use common::telemetry::{LogLine, RequestFields, RequestIds};
 use serde_json::{Value, json};
-use service_tests::template::{logical_id, parse, resources, service, text_of};
+use service_tests::template::{file_text, logical_id, parse, resources, service};
+use service_tests::text::{list_of, parse_json, text_of};
 
 use super::crates;
 
 #[test]
 fn every_function_has_alarms_by_its_objective() {
     let template = service();
-    let monitoring = parse(&text_of("infra/stack/monitoring/template.yaml"));
+    let monitoring = parse(&file_text("infra/stack/monitoring/template.yaml"));
     let stacks: BTreeMap<_, _> = resources(&monitoring, "AWS::CloudFormation::Stack").collect();
     let expected: BTreeSet<_> = crates()
         .iter()
@@ -34,10 +35,8 @@ fn every_function_has_alarms_by_its_objective() {
             .as_u64()
             .expect("seconds");
         let told = &stacks[format!("{id}Alarms").as_str()]["Parameters"];
-        assert_eq!(
-            (&told["Service"], &told["Operation"]),
-            (&json!({ "Ref": "Service" }), &json!(name))
-        );
+        assert_eq!(told["Service"], json!({ "Ref": "Service" }));
+        assert_eq!(told["Operation"], json!(name));
         if name == "create-submission" {
             assert_eq!(told["SlowMs"], json!({ "Ref": "EntrySlowMs" }));
         } else {
@@ -60,16 +59,13 @@ pub(super) fn has_server_errors(function: &str) -> bool {
 
 fn alarms() -> BTreeMap<String, Value> {
     let files = ["template.yaml", "function.yaml", "campaign.yaml"];
-    let templates = files.map(|file| parse(&text_of(&format!("infra/stack/monitoring/{file}"))));
+    let templates = files.map(|file| parse(&file_text(&format!("infra/stack/monitoring/{file}"))));
     let all = templates
         .iter()
         .flat_map(|template| resources(template, "AWS::CloudWatch::Alarm"));
     all.map(|(_, alarm)| {
         (
-            alarm["AlarmName"]["Fn::Sub"]
-                .as_str()
-                .expect("a name")
-                .to_owned(),
+            text_of(&alarm["AlarmName"]["Fn::Sub"]).to_owned(),
             alarm.clone(),
         )
     })
@@ -88,7 +84,7 @@ fn metrics(alarm: &Value) -> Vec<&Value> {
 }
 
 fn dimensions(metric: &Value) -> &Vec<Value> {
-    metric["Dimensions"].as_array().expect("dimensions")
+    list_of(&metric["Dimensions"])
 }
 
 fn is_own(metric: &Value) -> bool {
@@ -107,11 +103,11 @@ fn every_alarm_counts_its_own_stack_alone() {
 }
 
 fn widgets() -> Vec<Value> {
-    let monitoring = parse(&text_of("infra/stack/monitoring/template.yaml"));
+    let monitoring = parse(&file_text("infra/stack/monitoring/template.yaml"));
     let body =
         monitoring["Resources"]["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"].as_str();
-    let body: Value = serde_json::from_str(body.expect("a dashboard")).expect("JSON");
-    body["widgets"].as_array().expect("widgets").clone()
+    let body = parse_json(body.expect("a dashboard"));
+    list_of(&body["widgets"]).clone()
 }
 
 /// Metric and names of dimensions.
@@ -124,7 +120,7 @@ fn metrics_in_templates() -> BTreeSet<Counted> {
         for metric in metrics(alarm).into_iter().filter(|metric| is_own(metric)) {
             let names = dimensions(metric).iter().map(|one| &one["Name"]);
             found.insert((
-                metric["MetricName"].as_str().expect("a name").to_owned(),
+                text_of(&metric["MetricName"]).to_owned(),
                 names
                     .map(|name| name.as_str().expect("a name").to_owned())
                     .collect(),
@@ -133,7 +129,7 @@ fn metrics_in_templates() -> BTreeSet<Counted> {
     }
     for widget in widgets() {
         let mut above = Vec::new();
-        for metric in widget["properties"]["metrics"].as_array().expect("metrics") {
+        for metric in list_of(&widget["properties"]["metrics"]) {
             if let Some(search) = metric[0]["expression"].as_str() {
                 found.extend(searched(search));
             } else if metric[0] != "..." {
@@ -246,15 +242,12 @@ fn declared() -> BTreeMap<String, BTreeSet<BTreeSet<String>>> {
     lines.push(job.to_json("stack").expect("JSON"));
     let mut declared: BTreeMap<String, BTreeSet<BTreeSet<String>>> = BTreeMap::new();
     for line in lines {
-        let line: Value = serde_json::from_str(&line).expect("JSON");
-        for part in line["_aws"]["CloudWatchMetrics"]
-            .as_array()
-            .expect("declarations")
-        {
+        let line = parse_json(&line);
+        for part in list_of(&line["_aws"]["CloudWatchMetrics"]) {
             let sets: Vec<BTreeSet<String>> =
                 serde_json::from_value(part["Dimensions"].clone()).expect("sets of names");
-            for metric in part["Metrics"].as_array().expect("metrics") {
-                let name = metric["Name"].as_str().expect("a name").to_owned();
+            for metric in list_of(&part["Metrics"]) {
+                let name = text_of(&metric["Name"]).to_owned();
                 assert!(
                     line[&name].is_number(),
                     "{name} is declared without a value"
@@ -323,13 +316,13 @@ fn alarmed_and_shown_metrics_are_written_by_functions() {
         .collect();
     assert_eq!(unknown, [""; 0]);
     // Of an alarm, of a part of one, of a search, and after a dot.
-    for found in [
+    for name in [
         "OldestDueSeconds",
         "KeyRefused",
         "Steps",
         "CountingTransactions",
     ] {
-        assert!(names.contains(found), "{found}: {names:?}");
+        assert!(names.contains(name), "{name}");
     }
 }
 
@@ -342,10 +335,8 @@ fn the_dashboard_sets_pre_checks_against_entry_requests() {
             .is_some_and(|title| title.starts_with("Pre-checks"))
     };
     let shown = &all.iter().find(ratio).expect("a widget")["properties"];
-    assert_eq!(
-        (&shown["period"], &shown["stat"]),
-        (&json!(3600), &json!("Sum"))
-    );
+    assert_eq!(shown["period"], 3600);
+    assert_eq!(shown["stat"], "Sum");
     let stack = json!("${Service}");
     assert_eq!(
         shown["metrics"],
@@ -371,7 +362,7 @@ fn expression(alarm: &Value) -> &str {
         .as_array()
         .and_then(|parts| parts.last())
         .expect("an expression");
-    last["Expression"].as_str().expect("text")
+    text_of(&last["Expression"])
 }
 
 #[test]
@@ -405,7 +396,7 @@ fn guesses_are_a_share_of_the_requests_that_can_be_guesses() {
         );
         let counted = tries
             .iter()
-            .map(|part| dimensions(part)[1]["Value"].as_str().expect("an operation"));
+            .map(|part| text_of(&dimensions(part)[1]["Value"]));
         let counting = functions.iter().map(String::as_str).filter(|function| {
             let code = code_of(function);
             words.iter().any(|word| code.contains(word))
@@ -424,7 +415,7 @@ fn guesses_are_a_share_of_the_requests_that_can_be_guesses() {
 fn failing_canary_is_noticed_in_its_ten_minutes() {
     let template = service();
     let alarm = &alarms()["${Service}-${Operation}-server-errors"];
-    let parts = alarm["Metrics"].as_array().expect("metrics").iter();
+    let parts = list_of(&alarm["Metrics"]).iter();
     let periods = parts
         .filter_map(|part| part.pointer("/MetricStat/Period"))
         .collect::<Vec<_>>();
@@ -435,10 +426,8 @@ fn failing_canary_is_noticed_in_its_ten_minutes() {
     );
     assert_eq!(expression(alarm), "IF(failed >= 3, 100 * failed / all, 0)");
     assert_eq!(alarm["ComparisonOperator"], "GreaterThanOrEqualToThreshold");
-    assert_eq!(
-        (&alarm["EvaluationPeriods"], &alarm["TreatMissingData"]),
-        (&json!(1), &json!("notBreaching"))
-    );
+    assert_eq!(alarm["EvaluationPeriods"], 1);
+    assert_eq!(alarm["TreatMissingData"], "notBreaching");
     let threshold = alarm["Threshold"].as_u64().expect("percent");
     let rings = |failed: u64, all: u64| failed >= 3 && 100 * failed >= threshold * all;
     assert!(rings(20, 200), "the whole canary");
@@ -457,9 +446,7 @@ type Names = BTreeSet<String>;
 fn read_and_written(template: &Value) -> (Names, Names) {
     let (mut read, mut written) = (Names::new(), Names::new());
     for (_, role) in resources(template, "AWS::IAM::Role") {
-        let statements = role["Policies"][0]["PolicyDocument"]["Statement"]
-            .as_array()
-            .expect("statements");
+        let statements = list_of(&role["Policies"][0]["PolicyDocument"]["Statement"]);
         for statement in statements {
             let resource = &statement["Resource"][0];
             let table = resource["Fn::GetAtt"]
@@ -469,7 +456,7 @@ fn read_and_written(template: &Value) -> (Names, Names) {
                 .as_str()
                 .and_then(|arn| arn.split_once("/index/"));
             let name = table.or(index.map(|(_, index)| index));
-            for action in statement["Action"].as_array().expect("actions") {
+            for action in list_of(&statement["Action"]) {
                 match (
                     action
                         .as_str()
@@ -494,7 +481,7 @@ fn read_and_written(template: &Value) -> (Names, Names) {
     });
     let indexes: Names = indexes
         .flatten()
-        .map(|index| index["IndexName"].as_str().expect("a name").to_owned())
+        .map(|index| text_of(&index["IndexName"]).to_owned())
         .collect();
     written.extend(indexes);
     (read, written)
@@ -553,7 +540,7 @@ fn every_alarm_has_its_section_in_the_runbook() {
     let named: BTreeSet<_> = files
         .iter()
         .flat_map(|file| {
-            text_of(&format!("infra/stack/{file}"))
+            file_text(&format!("infra/stack/{file}"))
                 .lines()
                 .map(str::to_owned)
                 .collect::<Vec<_>>()
@@ -569,7 +556,7 @@ fn every_alarm_has_its_section_in_the_runbook() {
                 .to_owned()
         })
         .collect();
-    let runbook = text_of("infra/docs/runbook.md");
+    let runbook = file_text("infra/docs/runbook.md");
     let sections = runbook.lines().filter_map(|line| line.strip_prefix("### "));
     let sections: BTreeSet<_> = sections
         .map(|title| title.to_lowercase().replace(' ', "-"))
@@ -580,7 +567,7 @@ fn every_alarm_has_its_section_in_the_runbook() {
 #[test]
 fn runbook_says_which_alarms_wake_people_up() {
     let files = ["template", "function", "campaign"]
-        .map(|file| text_of(&format!("infra/stack/monitoring/{file}.yaml")));
+        .map(|file| file_text(&format!("infra/stack/monitoring/{file}.yaml")));
     let names = files
         .iter()
         .flat_map(|text| text.lines())
@@ -593,7 +580,7 @@ fn runbook_says_which_alarms_wake_people_up() {
             format!("`{}`", name.replace("${Campaign}", "CAMPAIGN"))
         })
         .collect();
-    let runbook = text_of("infra/docs/runbook.md");
+    let runbook = file_text("infra/docs/runbook.md");
     assert!(runbook.starts_with("# Runbook\n\nYou have time"));
     let rows: Vec<&str> = runbook
         .lines()

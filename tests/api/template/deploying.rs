@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use service_tests::template::{deployer, parse, resources, service, text_of};
+use service_tests::template::{deployer, file_text, parse, resources, service};
+use service_tests::text::{list_of, text_of};
 
 #[test]
 fn deployer_may_make_every_resource_and_remove_no_data() {
     let policy = deployer();
-    let statements = policy["Statement"].as_array().expect("statements");
+    let statements = list_of(&policy["Statement"]);
     let actions: BTreeSet<_> = statements
         .iter()
         .flat_map(|statement| match &statement["Action"] {
@@ -27,13 +28,13 @@ fn deployer_may_make_every_resource_and_remove_no_data() {
         "infra/stack/monitoring/template.yaml",
         "infra/stack/monitoring/function.yaml",
     ] {
-        let template = parse(&text_of(file));
+        let template = parse(&file_text(file));
         for resource in template["Resources"]
             .as_object()
             .expect("resources")
             .values()
         {
-            let kind = resource["Type"].as_str().expect("a type");
+            let kind = text_of(&resource["Type"]);
             let service = format!("{}:", prefix(kind.split("::").nth(1).expect("a service")));
             assert!(
                 actions.iter().any(|action| action.starts_with(&service)),
@@ -41,7 +42,7 @@ fn deployer_may_make_every_resource_and_remove_no_data() {
             );
         }
     }
-    for never in [
+    for action in [
         "dynamodb:DeleteTable",
         "dynamodb:DeleteItem",
         "s3:DeleteObject",
@@ -49,7 +50,7 @@ fn deployer_may_make_every_resource_and_remove_no_data() {
         "secretsmanager:DeleteSecret",
         "secretsmanager:GetSecretValue",
     ] {
-        assert!(!actions.contains(never), "{never}");
+        assert!(!actions.contains(action), "{action}");
     }
     for statement in statements {
         let action = &statement["Action"];
@@ -76,41 +77,27 @@ fn deployer_may_make_every_resource_and_remove_no_data() {
 #[test]
 fn a_rollback_may_delete_the_buckets_that_it_leaves_empty() {
     let policy = deployer();
-    let mut statements = policy["Statement"].as_array().expect("statements").iter();
+    let mut statements = list_of(&policy["Statement"]).iter();
     let statement = statements
         .find(|statement| statement["Sid"] == "Buckets")
         .expect("a statement");
     for needed in ["s3:DeleteBucket", "s3:DeleteBucketPolicy"] {
         assert!(
-            statement["Action"]
-                .as_array()
-                .expect("actions")
-                .contains(&json!(needed)),
+            list_of(&statement["Action"]).contains(&json!(needed)),
             "{needed}"
         );
     }
     let template = service();
     for (id, bucket) in resources(&template, "AWS::S3::Bucket") {
-        let name = bucket["BucketName"]["Fn::Sub"][0]
-            .as_str()
-            .expect("a fixed name");
+        let name = text_of(&bucket["BucketName"]["Fn::Sub"][0]);
         let named = json!(format!("arn:aws:s3:::{}", name.replace("${Id}", "*")));
-        assert!(
-            statement["Resource"]
-                .as_array()
-                .expect("resources")
-                .contains(&named),
-            "{id}"
-        );
+        assert!(list_of(&statement["Resource"]).contains(&named), "{id}");
     }
 }
 
 fn steps() -> Vec<(String, Value)> {
-    let workflow = parse(&text_of(".github/workflows/deploy-stack.yml"));
-    let steps = workflow["jobs"]["deploy"]["steps"]
-        .as_array()
-        .expect("steps")
-        .iter();
+    let workflow = parse(&file_text(".github/workflows/deploy-stack.yml"));
+    let steps = list_of(&workflow["jobs"]["deploy"]["steps"]).iter();
     steps
         .filter_map(|step| Some((step["name"].as_str()?.to_owned(), step.clone())))
         .collect()
@@ -123,7 +110,7 @@ fn check(parameters: &str) -> (bool, String) {
         .iter()
         .find(|(name, _)| name == "Check the parameters")
         .expect("a step");
-    let script = check["run"].as_str().expect("a script");
+    let script = text_of(&check["run"]);
     let output = Command::new("bash")
         .args(["-e", "-c", script])
         .env("PARAMETERS", parameters)
@@ -161,12 +148,7 @@ fn workflow_refuses_an_architecture_other_than_its_packages() {
         .iter()
         .find(|(name, _)| name == "Deploy")
         .expect("a step");
-    assert!(
-        deploy["run"]
-            .as_str()
-            .expect("a script")
-            .contains("\"Architecture=x86_64\"")
-    );
+    assert_contains!(text_of(&deploy["run"]), "\"Architecture=x86_64\"");
 }
 
 /// Only the last value would count.
@@ -202,13 +184,13 @@ fn production_stack_is_protected_right_after_deployment() {
 
 #[test]
 fn a_release_is_published_once_production_runs_it() {
-    let workflow = parse(&text_of(".github/workflows/deploy.yml"));
+    let workflow = parse(&file_text(".github/workflows/deploy.yml"));
     assert_eq!(workflow["jobs"]["publish"]["needs"], "production");
 }
 
 /// A page's command lines, without comments, continuation lines joined.
 fn commands(page: &str) -> Vec<String> {
-    let text = text_of(page);
+    let text = file_text(page);
     let blocks = text
         .split("```sh\n")
         .skip(1)
@@ -248,10 +230,8 @@ fn every_deployment_names_its_release() {
         "{deployments:#?}"
     );
     // A repeated run deploys the first one's packages.
-    let workflow = parse(&text_of(".github/workflows/deploy-stack.yml"));
-    let steps = workflow["jobs"]["deploy"]["steps"]
-        .as_array()
-        .expect("steps");
+    let workflow = parse(&file_text(".github/workflows/deploy-stack.yml"));
+    let steps = list_of(&workflow["jobs"]["deploy"]["steps"]);
     let deploys = steps
         .iter()
         .filter_map(|step| step["run"].as_str())

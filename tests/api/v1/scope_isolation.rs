@@ -5,6 +5,7 @@ use common::domain::scope::Environment;
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
 use service_tests::http::Reply;
+use service_tests::text::list_of;
 
 struct Caller<'a> {
     campaign: &'a TestCampaign,
@@ -97,7 +98,7 @@ async fn a_look_up_lists_its_own_scope_alone() {
             .post("/api/v1/submissions/lookup", &json!({ "phone": phone(1) }))
             .await;
         (
-            reply["submissions"].as_array().expect("a list").len(),
+            list_of(&reply["submissions"]).len(),
             reply["total_entries"].clone(),
         )
     };
@@ -146,10 +147,8 @@ async fn keys_and_codes_are_remembered_in_their_scope_alone() {
     for other in others {
         let reply = other.submit(&key, &body).await;
         assert_eq!(reply.header("idempotent-replayed"), None);
-        assert_eq!(
-            (reply.field("message_key"), reply.field("replayed")),
-            (json!("entered"), json!(false))
-        );
+        assert_eq!(reply.field("message_key"), "entered");
+        assert_eq!(reply.field("replayed"), false);
         assert!(!ids.contains(&reply.field("id")));
         ids.push(reply.field("id"));
     }

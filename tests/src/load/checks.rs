@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
+use crate::text::text_of;
 use common::domain::scope::Environment;
 use common::store::submissions::Submissions;
 use serde_json::{Value, json};
@@ -32,7 +33,7 @@ impl Fixture {
                 seen.insert(&one.id, settled);
             }
             let now = &seen[one.id.as_str()];
-            let key = now["message_key"].as_str().expect("a key").to_owned();
+            let key = text_of(&now["message_key"]).to_owned();
             *report.outcomes.entry((one.kind, key)).or_insert(0) += 1;
             let counted = by_phone.entry((one.kind, &one.phone)).or_default();
             if now["state"] != "rejected" {

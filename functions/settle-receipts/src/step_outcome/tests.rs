@@ -35,7 +35,7 @@ fn logged(outcome: &StepOutcome) -> JobOutcome {
 }
 
 #[test]
-fn a_submission_is_open_too_long_only_if_it_is_kept_by_more_than_a_late_receipt() {
+fn late_receipt_alone_keeps_no_submission_open_too_long() {
     let created_at = Timestamp::from_millis(NOW.as_millis() - 60 * 60 * 1_000);
     let old = Submission {
         updated_at: NOW,
@@ -170,7 +170,7 @@ fn a_failed_look_up_is_retried_with_one_more_failure_counted() {
 }
 
 #[test]
-fn a_receipt_that_never_comes_is_rejected_and_a_day_without_an_answer_is_escalated() {
+fn receipt_that_never_comes_is_rejected() {
     let missing = LookupFailures {
         missing: 6,
         ..LookupFailures::default()
@@ -194,7 +194,7 @@ fn a_receipt_that_never_comes_is_rejected_and_a_day_without_an_answer_is_escalat
 }
 
 #[test]
-fn a_failure_of_the_service_is_retried_like_one_of_the_authority() {
+fn failure_of_the_service_is_retried_like_the_authoritys() {
     let submission = example::submission(NOW);
     let failed = StepOutcome::from_failure(&submission, retry());
     let (failures, decision) = LookupFailures::default().after(LookupFailure::Failed, retry());
@@ -213,7 +213,7 @@ fn a_failure_of_the_service_is_retried_like_one_of_the_authority() {
 }
 
 #[test]
-fn a_submission_that_lost_its_purchase_keeps_what_callers_see_of_the_receipt() {
+fn submission_without_its_purchase_shows_the_same_receipt() {
     let receipt = Some(ReceiptSummary::made_up(None));
     let outcome = StepOutcome::already_used(receipt.clone());
     let after = outcome.apply(&example::submission(NOW), NOW).expect("open");

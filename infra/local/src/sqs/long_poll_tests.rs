@@ -122,22 +122,6 @@ async fn message_that_dies_amid_a_wait_reaches_the_dead_letters() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn message_sent_and_dead_amid_a_wait_reaches_the_dead_letters() {
-    let sqs = queues().await;
-    let receiver = receive(&sqs, DEAD);
-    waiting(&sqs, 1).await;
-    send(&sqs, 0).await;
-    // The clock moves after the receiver found nothing and waits again.
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    let request = json!({ "QueueUrl": "work" });
-    let reply = ask(Arc::clone(&sqs.clock.0), "ReceiveMessage", request).await;
-    assert_eq!(reply["Messages"][0]["Body"], "one");
-    let (handle, after) = receiver.await.unwrap();
-    assert!(handle.is_some());
-    assert_eq!(after.as_secs(), 16);
-}
-
-#[tokio::test(start_paused = true)]
 async fn wait_ends_when_the_clock_is_moved_to_its_end() {
     let sqs = queues().await;
     let receiver = receive(&sqs, "work");

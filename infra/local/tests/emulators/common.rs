@@ -40,10 +40,6 @@ pub(crate) struct Storage {
 }
 
 impl Storage {
-    pub(crate) fn url(&self, key: &str) -> String {
-        format!("{}/{BUCKET}/{key}", self.server.url)
-    }
-
     pub(crate) fn put(&self, key: &str) -> PutObjectFluentBuilder {
         self.client.put_object().bucket(BUCKET).key(key)
     }

@@ -7,10 +7,8 @@
     reason = "a test that cannot go on has failed"
 )]
 
-mod browser;
 mod common;
 mod folder;
 mod objects;
 mod presigned;
-mod queue_requests;
 mod queues;

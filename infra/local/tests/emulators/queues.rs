@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aws_sdk_sqs::error::ProvideErrorMetadata;
-use aws_sdk_sqs::types::{Message, QueueAttributeName};
+use aws_sdk_sqs::types::{Message, QueueAttributeName, SendMessageBatchRequestEntry};
 use local::sqs::Sqs;
 
 use crate::common::{queues, soon};
@@ -22,20 +22,14 @@ impl<'a> Queue<'a> {
     }
 
     async fn send(&self, body: &str, delay_seconds: i32) {
-        let send = self
-            .client
-            .send_message()
-            .queue_url(&self.url)
-            .message_body(body);
-        send.delay_seconds(delay_seconds).send().await.unwrap();
+        let send = self.client.send_message().queue_url(&self.url);
+        let send = send.message_body(body).delay_seconds(delay_seconds);
+        send.send().await.unwrap();
     }
 
     async fn receive(&self, wait_seconds: i32) -> Vec<Message> {
-        let receive = self
-            .client
-            .receive_message()
-            .queue_url(&self.url)
-            .max_number_of_messages(10);
+        let receive = self.client.receive_message().queue_url(&self.url);
+        let receive = receive.max_number_of_messages(10);
         let receive = receive.wait_time_seconds(wait_seconds);
         receive.send().await.unwrap().messages.unwrap_or_default()
     }
@@ -183,4 +177,38 @@ async fn message_received_too_often_goes_to_the_dead_letters() {
     assert_eq!(received[0].message_id(), last.message_id());
     assert!(work.bodies().await.is_empty());
     assert_eq!(work.counts().await, ["0", "0", "0"]);
+}
+
+fn entry(id: &str, body: &str) -> SendMessageBatchRequestEntry {
+    let entry = SendMessageBatchRequestEntry::builder().id(id);
+    entry.message_body(body).build().unwrap()
+}
+
+#[tokio::test]
+async fn each_entry_of_a_batch_is_sent_or_refused_on_its_own() {
+    let (sqs, client) = queues().await;
+    let url = sqs.queue_url("work");
+    let batch = client.send_message_batch().queue_url(&url);
+    let batch = batch
+        .entries(entry("good", "one"))
+        .entries(entry("bad", ""))
+        .entries(entry("fine", "two"));
+    let sent = batch.send().await.unwrap();
+    let done: Vec<_> = sent.successful().iter().map(|entry| entry.id()).collect();
+    assert_eq!(done, ["good", "fine"]);
+    let failed = sent.failed().iter().map(|entry| (entry.id(), entry.code()));
+    assert_eq!(
+        failed.collect::<Vec<_>>(),
+        [("bad", "InvalidParameterValue")]
+    );
+
+    // A receiver gets as many as it asks for.
+    let receive = || client.receive_message().queue_url(&url);
+    let first = receive().send().await.unwrap();
+    let rest = receive().max_number_of_messages(10).send().await.unwrap();
+    let bodies = [first.messages(), rest.messages()].map(|messages| {
+        let bodies = messages.iter().map(|message| message.body().unwrap());
+        bodies.collect::<Vec<_>>()
+    });
+    assert_eq!(bodies, [["one"], ["two"]]);
 }

@@ -158,7 +158,7 @@ async fn a_code_is_refused_under_any_status_that_is_about_the_code() {
 }
 
 #[tokio::test]
-async fn what_is_not_understood_under_such_a_status_blames_the_code_and_not_the_partner() {
+async fn unknown_body_under_such_a_status_blames_the_code() {
     let long = format!("{{\"status\":21,\"text\":\"{}\"}}", " ".repeat(64 * 1024));
     for body in [
         "",

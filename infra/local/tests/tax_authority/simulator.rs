@@ -9,7 +9,7 @@ use common::upstream::http_client::TransportError;
 use common::upstream::tax_authority::answer::{LookupAnswer, PortalError, UnexpectedPage};
 use common::upstream::tax_authority::client::{Limits, TaxAuthority};
 use local::tax_portal::cases::{CASES, TIME};
-use local::tax_portal::{Shop, TaxPortal, TaxPortalOptions, Throttle};
+use local::tax_portal::{Shop, TaxPortal, TaxPortalOptions};
 
 const fn date(year: i32, month: u32, day: u32) -> NaiveDate {
     NaiveDate::from_ymd_opt(year, month, day).expect("a day")
@@ -34,12 +34,8 @@ struct Fixture {
 
 impl Fixture {
     async fn new() -> Self {
-        Self::with(|options| options.throttle = None).await
-    }
-
-    async fn with(change: impl FnOnce(&mut TaxPortalOptions)) -> Self {
         let mut options = TaxPortalOptions::new(&[SHOP], || TODAY);
-        change(&mut options);
+        options.throttle = None;
         let portal = TaxPortal::serve(options).await.expect("a portal");
         let client = TaxAuthority::new(&portal.base_url, Limits::default()).expect("a client");
         Self { portal, client }
@@ -326,25 +322,6 @@ async fn a_portal_that_hangs_is_given_up() {
         fixture.ask("HANG010001").await,
         LookupAnswer::Unavailable(TransportError::Timeout.into())
     );
-}
-
-#[tokio::test]
-async fn who_asks_too_quickly_is_throttled_for_a_while() {
-    let within = Duration::from_secs(3_600);
-    let fixture = Fixture::with(|options| {
-        options.throttle = Some(Throttle {
-            requests: 8,
-            within,
-        })
-    })
-    .await;
-    assert_eq!(fixture.kinds("GOOD010001", 8).await, ["found"; 8]);
-    assert_eq!(fixture.kinds("GOOD010001", 1).await, ["throttled"]);
-    assert_eq!(fixture.portal.asked("GOOD010001"), 8);
-    tokio::time::pause();
-    tokio::time::advance(within).await;
-    tokio::time::resume();
-    assert_eq!(fixture.kinds("GOOD010001", 1).await, ["found"]);
 }
 
 #[tokio::test]

@@ -38,7 +38,7 @@ fn bad_lines<T>(read: &[Line<T>]) -> Vec<usize> {
 }
 
 #[test]
-fn a_byte_order_mark_quotes_empty_lines_and_line_ends_are_passed_over() {
+fn byte_order_mark_quotes_and_empty_lines_are_passed_over() {
     let expected = good(&[(2, "a"), (4, "b c"), (5, "d\"e"), (6, "f")]);
     assert_eq!(
         read(b"\xef\xbb\xbfWord\r\n\"a\"\r\n\r\n  b c \t\r\n \"d\"\"e\" \nf"),
@@ -57,7 +57,7 @@ fn a_byte_order_mark_quotes_empty_lines_and_line_ends_are_passed_over() {
 }
 
 #[test]
-fn the_column_is_the_one_with_the_heading_whatever_separates_them() {
+fn column_is_the_one_with_the_heading() {
     for separator in [",", ";", "\t"] {
         let text = "n|Word|\"when, or; not\"\n1|a|x\n2|\"b\"\n|c|\n".replace('|', separator);
         assert_eq!(
@@ -72,7 +72,7 @@ fn the_column_is_the_one_with_the_heading_whatever_separates_them() {
 }
 
 #[test]
-fn several_columns_without_a_heading_that_is_known_are_refused_once() {
+fn columns_without_a_known_heading_are_refused_once() {
     for text in ["n,what\n1,a\n", "word,word\na,b\n"] {
         let read = read(text.as_bytes());
         assert_eq!((read.len(), bad_lines(&read)), (1, vec![1]), "{text}");

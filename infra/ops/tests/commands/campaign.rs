@@ -3,6 +3,7 @@
 use common::domain::scope::Environment;
 use ops_core::pace::PARTNER_CONCURRENCY;
 use serde_json::json;
+use service_tests::text::len_of;
 
 use crate::support::{CHAI, Stack, chai, run};
 
@@ -28,7 +29,7 @@ async fn applying_a_file_creates_then_leaves_then_updates() {
     let stack = Stack::empty().await;
     let file = stack.file("chai.yaml", CHAI);
     for change in ["created", "unchanged"] {
-        let done = stack.json(&format!("campaign apply --yes {file}")).await;
+        let done = stack.json(format!("campaign apply --yes {file}")).await;
         assert_eq!(done["campaigns"][0]["change"], change);
     }
     assert_eq!(
@@ -160,25 +161,16 @@ async fn colon_in_a_name_asks_for_quotes() {
         "chai.yaml",
         CHAI.replace("name: Chai Bora Shinda", "name: Chai Bora: Shinda"),
     );
-    let ended = stack.run(&format!("campaign apply --yes {file}")).await;
+    let ended = stack.run(format!("campaign apply --yes {file}")).await;
     let line = CHAI
         .lines()
         .position(|line| line.starts_with("name: "))
         .expect("a name")
         + 1;
-    assert!(
-        ended.err.contains(&format!(
-            "chai.yaml:{line}: put a text with `: ` into quotes\n"
-        )),
-        "{}",
-        ended.err
-    );
-    assert!(
-        ended
-            .err
-            .contains("nothing was changed: 1 problem; correct it and run this again\n"),
-        "{}",
-        ended.err
+    assert_contains!(
+        ended.err,
+        format!("chai.yaml:{line}: put a text with `: ` into quotes\n"),
+        "nothing was changed: 1 problem; correct it and run this again\n"
     );
 }
 
@@ -192,12 +184,10 @@ async fn one_bad_file_changes_nothing_and_all_problems_are_listed() {
     );
     let worse = stack.file("worse.yaml", "slug: [\n");
     let ended = stack
-        .run(&format!("campaign apply --yes {good} {bad} {worse}"))
-        .await;
-    assert_eq!((ended.code, ended.out.as_str()), (1, ""));
-    let shown = ended
-        .err
-        .replace(&format!("{}/", stack.folder.path().display()), "");
+        .run(format!("campaign apply --yes {good} {bad} {worse}"))
+        .await
+        .failed();
+    let shown = ended.replace(&format!("{}/", stack.folder.path().display()), "");
     for line in [
         "bad.yaml:1: slug must be 1 to 64 of a-z, 0-9 and inner dashes, such as `chai-bora-2026`",
         "bad.yaml:1: brand is missing; add it, such as `brand: Chai Bora`",
@@ -206,10 +196,7 @@ async fn one_bad_file_changes_nothing_and_all_problems_are_listed() {
     ] {
         assert!(shown.contains(&format!("{line}\n")), "{line}\n{shown}");
     }
-    assert!(
-        shown.contains("\nworse.yaml:1: this is not YAML that can be read"),
-        "{shown}"
-    );
+    assert_contains!(shown, "\nworse.yaml:1: this is not YAML that can be read");
     assert_eq!(
         stack.json("campaign list").await,
         json!({ "campaigns": [] })
@@ -221,16 +208,20 @@ async fn two_files_of_one_campaign_are_refused() {
     let stack = Stack::empty().await;
     let (a, b) = (stack.file("a.yaml", CHAI), stack.file("b.yaml", CHAI));
     let error = stack
-        .refused(&format!("campaign apply --yes {a} {b}"))
+        .refused(
+            format!("campaign apply --yes {a} {b}"),
+            "campaign_file_invalid",
+        )
         .await;
-    assert_eq!(error["problems"][0]["field"], "slug");
+    assert_eq!(error.problems[0]["field"], "slug");
 }
 
 #[tokio::test]
 async fn a_file_that_is_not_there_is_named() {
     let stack = Stack::empty().await;
-    let error = stack.refused("campaign apply --yes nowhere.yaml").await;
-    assert_eq!(error["code"], "file_failed");
+    stack
+        .refused("campaign apply --yes nowhere.yaml", "file_failed")
+        .await;
 }
 
 #[tokio::test]
@@ -242,7 +233,7 @@ async fn pause_outlives_a_file_that_does_not_name_it() {
     assert_eq!(listed["campaigns"][0]["status"], "paused");
     let outspoken = stack.file("chai.yaml", format!("{CHAI}paused: false\n"));
     let said = stack
-        .fine(&format!("campaign apply --yes {outspoken}"))
+        .fine(format!("campaign apply --yes {outspoken}"))
         .await;
     assert_eq!(
         said,
@@ -252,7 +243,7 @@ async fn pause_outlives_a_file_that_does_not_name_it() {
     );
     assert_eq!(
         stack
-            .json(&format!("campaign apply --yes {outspoken}"))
+            .json(format!("campaign apply --yes {outspoken}"))
             .await["campaigns"][0]["resumed"],
         false
     );
@@ -266,21 +257,20 @@ async fn pause_outlives_a_file_that_does_not_name_it() {
 async fn pausing_and_resuming_turn_the_switch() {
     let stack = Stack::with_chai().await;
     stack.fine("campaign pause chai-bora-2026").await;
-    assert!(stack.fine("campaign list").await.contains("paused"));
+    assert_contains!(stack.fine("campaign list").await, "paused");
     stack.fine("campaign resume chai-bora-2026").await;
-    assert!(stack.fine("campaign list").await.contains("live"));
+    assert_contains!(stack.fine("campaign list").await, "live");
     for command in ["pause", "resume", "show"] {
-        assert_eq!(
-            stack.refused(&format!("campaign {command} nobody")).await["code"],
-            "campaign_unknown"
-        );
+        stack
+            .refused(format!("campaign {command} nobody"), "campaign_unknown")
+            .await;
     }
 }
 
 #[tokio::test]
 async fn applying_starts_the_code_books_once() {
     let stack = Stack::with_chai().await;
-    let tables = stack.tables().await;
+    let tables = stack.tables();
     let book = async |environment| {
         tables
             .code_books
@@ -347,26 +337,22 @@ async fn campaign_that_lets_anyone_in_needs_an_option() {
     let receipt = "receipt: { required: false, ranges: [{ name: Classic }] }\n";
     for open in [open.clone(), format!("{open}{receipt}")] {
         let file = stack.file("chai.yaml", &open);
-        let error = stack.refused(&format!("campaign apply --yes {file}")).await;
-        assert_eq!(error["code"], "anyone_can_enter");
-        let message = error["message"].as_str().expect("text");
-        assert!(
-            message.contains("anybody can enter") && message.contains("--allow-anyone"),
-            "{message}"
-        );
+        let message = stack
+            .refused(format!("campaign apply --yes {file}"), "anyone_can_enter")
+            .await
+            .message;
+        assert_contains!(message, "anybody can enter", "--allow-anyone");
+        stack.fine(format!("campaign apply --dry-run {file}")).await;
         stack
-            .fine(&format!("campaign apply --dry-run {file}"))
-            .await;
-        stack
-            .fine(&format!("campaign apply --yes --allow-anyone {file}"))
+            .fine(format!("campaign apply --yes --allow-anyone {file}"))
             .await;
         // Only this is reported again without being written.
-        let json = stack.json(&format!("campaign apply --yes {file}")).await;
-        assert_eq!(json["notes"].as_array().map(Vec::len), Some(1), "{json}");
+        let json = stack.json(format!("campaign apply --yes {file}")).await;
+        assert_eq!(len_of(&json["notes"]), 1, "{json}");
     }
     let asking = format!("{open}{}", receipt.replace("false", "true"));
     let said = stack.apply(asking).await.err;
-    assert!(!said.contains("anybody can enter"), "{said}");
+    assert_lacks!(said, "anybody can enter");
 }
 
 #[tokio::test]
@@ -394,10 +380,7 @@ async fn applying_says_how_fast_submissions_are_settled() {
 #[tokio::test]
 async fn partner_concurrency_is_that_of_the_env_file() {
     let stack = Stack::empty().await;
-    let deployed = [(PARTNER_CONCURRENCY.to_owned(), "25".to_owned())]
-        .into_iter()
-        .collect();
-    let env = stack.env.clone().overridden_by(deployed);
+    let env = stack.env_with(&[(PARTNER_CONCURRENCY, "25")]);
     let file = stack.file("chai.yaml", with_partner());
     let told = run(&format!("campaign apply --yes {file}"), env, &stack.clock)
         .await
@@ -414,14 +397,8 @@ async fn a_partner_and_receipts_are_refused_together() {
         "{}receipt: {{ ranges: [{{ name: Classic }}] }}\n",
         with_partner()
     );
-    let error = stack
-        .refused(&format!(
-            "campaign apply --yes {}",
-            stack.file("chai.yaml", both)
-        ))
-        .await;
-    assert_eq!(
-        (&error["code"], &error["problems"][0]["field"]),
-        (&json!("campaign_file_invalid"), &json!("receipt"))
-    );
+    let file = stack.file("chai.yaml", both);
+    let apply = format!("campaign apply --yes {file}");
+    let error = stack.refused(apply, "campaign_file_invalid").await;
+    assert_eq!(error.problems[0]["field"], "receipt");
 }

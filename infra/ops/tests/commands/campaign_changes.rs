@@ -1,6 +1,7 @@
 //! Changes of a campaign: shown first, asked about, kept, taken back.
 
 use serde_json::{Value, json};
+use service_tests::text::list_of;
 
 use crate::campaign::with_partner;
 use crate::support::{CHAI, NOW, Stack};
@@ -15,9 +16,7 @@ fn changed(from: &str, to: &str) -> String {
 /// The changes of a file, as `--dry-run` prints them.
 async fn would_change(stack: &Stack, text: &str) -> String {
     let file = stack.file("changed.yaml", text);
-    let said = stack
-        .fine(&format!("campaign apply --dry-run {file}"))
-        .await;
+    let said = stack.fine(format!("campaign apply --dry-run {file}")).await;
     let said = said
         .strip_prefix("chai-bora-2026 changes:\n")
         .expect("it changes");
@@ -28,7 +27,7 @@ async fn would_change(stack: &Stack, text: &str) -> String {
 
 async fn name(stack: &Stack) -> Value {
     stack
-        .json(&format!("campaign show {SLUG}"))
+        .json(format!("campaign show {SLUG}"))
         .await
         .get("name")
         .expect("a name")
@@ -42,26 +41,23 @@ async fn change_is_shown_and_written_once_agreed() {
     let shown =
         "chai-bora-2026 changes:\n  name: Chai Bora Shinda -> Chai Bora Pata\nApply this? [y/N] ";
     let refused = stack
-        .answering(&format!("campaign apply {file}"), "n\n")
-        .await;
+        .answering(format!("campaign apply {file}"), "n\n")
+        .await
+        .failed();
     assert_eq!(
-        (refused.code, refused.out.as_str()),
-        (ops_core::EXIT_FAILURE, "")
-    );
-    assert_eq!(
-        refused.err,
+        refused,
         format!("{shown}error: nothing was changed; answer `y` to continue\n")
     );
     assert_eq!(name(&stack).await, "Chai Bora Shinda");
     let applied = stack
-        .answering(&format!("campaign apply {file}"), "y\n")
+        .answering(format!("campaign apply {file}"), "y\n")
         .await;
     assert_eq!(
         (applied.out.as_str(), applied.err.as_str()),
         ("chai-bora-2026 updated\n", shown)
     );
     assert_eq!(name(&stack).await, "Chai Bora Pata");
-    let again = stack.answering(&format!("campaign apply {file}"), "").await;
+    let again = stack.answering(format!("campaign apply {file}"), "").await;
     assert_eq!(
         (again.out.as_str(), again.err.as_str()),
         ("chai-bora-2026 unchanged\n", ""),
@@ -73,15 +69,10 @@ async fn change_is_shown_and_written_once_agreed() {
 async fn without_a_terminal_a_change_needs_the_option() {
     let stack = Stack::with_chai().await;
     let file = stack.file("changed.yaml", changed("Shinda", "Pata"));
-    let error = stack.refused(&format!("campaign apply {file}")).await;
-    assert_eq!(error["code"], "confirmation_needed");
-    assert!(
-        error["message"]
-            .as_str()
-            .expect("text")
-            .contains("add --yes"),
-        "{error}"
-    );
+    let error = stack
+        .refused(format!("campaign apply {file}"), "confirmation_needed")
+        .await;
+    assert_contains!(error.message, "add --yes");
     assert_eq!(name(&stack).await, "Chai Bora Shinda");
 }
 
@@ -89,16 +80,13 @@ async fn without_a_terminal_a_change_needs_the_option() {
 async fn a_new_campaign_is_shown_as_new() {
     let stack = Stack::empty().await;
     let file = stack.file("chai.yaml", CHAI);
-    let said = stack
-        .fine(&format!("campaign apply --dry-run {file}"))
-        .await;
-    for line in [
+    let said = stack.fine(format!("campaign apply --dry-run {file}")).await;
+    assert_contains!(
+        said,
         "chai-bora-2026 is new:\n  slug: chai-bora-2026\n  name: Chai Bora Shinda\n",
         "  window.start: 2026-01-01 00:00:00 Africa/Dar_es_Salaam\n",
-        "  messages.en.entered: You are in!\nNothing was changed, because of --dry-run; leave it out to apply this.\n",
-    ] {
-        assert!(said.contains(line), "{line}{said}");
-    }
+        "  messages.en.entered: You are in!\nNothing was changed, because of --dry-run; leave it out to apply this.\n"
+    );
     assert_eq!(
         stack.json("campaign list").await,
         json!({ "campaigns": [] })
@@ -109,9 +97,7 @@ async fn a_new_campaign_is_shown_as_new() {
 async fn a_trial_says_what_would_change_for_programs_too() {
     let stack = Stack::with_chai().await;
     let file = stack.file("changed.yaml", changed("phone_total: 20", "phone_total: 5"));
-    let document = stack
-        .json(&format!("campaign apply --dry-run {file}"))
-        .await;
+    let document = stack.json(format!("campaign apply --dry-run {file}")).await;
     assert_eq!(document["dry_run"], true);
     assert_eq!(
         document["campaigns"][0]["differences"],
@@ -123,9 +109,7 @@ async fn a_trial_says_what_would_change_for_programs_too() {
         }])
     );
     let same = stack.file("chai.yaml", CHAI);
-    let said = stack
-        .fine(&format!("campaign apply --dry-run {same}"))
-        .await;
+    let said = stack.fine(format!("campaign apply --dry-run {same}")).await;
     assert_eq!(
         said,
         "chai-bora-2026 would not change\nNothing was changed, because of --dry-run; leave it out to apply this.\n"
@@ -171,7 +155,7 @@ async fn what_a_change_means_is_said() {
     }
     let without = changed("checked_by: service", "checked_by: none");
     stack
-        .fine(&format!(
+        .fine(format!(
             "code mint --campaign {SLUG} --environment live --count 1200 --output {}",
             stack.arg("codes.csv")
         ))
@@ -226,11 +210,11 @@ async fn a_changed_consent_under_the_same_version_is_noticed() {
     };
     stack.apply(consent("1", "I agree")).await;
     assert_eq!(
-        stack.json(&format!("campaign show {SLUG}")).await["consent"]["version"],
+        stack.json(format!("campaign show {SLUG}")).await["consent"]["version"],
         "1"
     );
     let said = would_change(&stack, &consent("1", "I agree to more")).await;
-    assert!(said.contains("raise consent.version"), "{said}");
+    assert_contains!(said, "raise consent.version");
     let said = would_change(&stack, &consent("2", "I agree to more")).await;
     assert_eq!(
         said,
@@ -253,29 +237,24 @@ async fn a_change_that_deletes_personal_data_takes_the_slug() {
     assert!(said.ends_with(due), "{said}");
     let slip = stack.file("slip.yaml", file("2025-11-30", 90));
     let refused = stack
-        .answering(&format!("campaign apply {slip}"), "y\n")
+        .answering(format!("campaign apply {slip}"), "y\n")
         .await;
-    assert!(
-        refused
-            .err
-            .contains("phones and photos are past their retention then"),
-        "{}",
-        refused.err
+    assert_contains!(
+        refused.err,
+        "phones and photos are past their retention then"
     );
     let asked = "Apply this, and begin to delete the phones and photos of chai-bora-2026 within the hour? This cannot be undone. Type \
                  chai-bora-2026 to continue: error: nothing was changed";
-    assert!(refused.err.contains(asked), "{}", refused.err);
-    let error = stack.refused(&format!("campaign apply --yes {slip}")).await;
-    assert_eq!(error["code"], "deletes_personal_data");
-    assert!(
-        error["message"]
-            .as_str()
-            .expect("text")
-            .contains("--delete-now"),
-        "{error}"
-    );
+    assert_contains!(refused.err, asked);
+    let error = stack
+        .refused(
+            format!("campaign apply --yes {slip}"),
+            "deletes_personal_data",
+        )
+        .await;
+    assert_contains!(error.message, "--delete-now");
     assert_eq!(
-        stack.json(&format!("campaign show {SLUG}")).await["status"],
+        stack.json(format!("campaign show {SLUG}")).await["status"],
         "live"
     );
 
@@ -288,16 +267,14 @@ async fn a_change_that_deletes_personal_data_takes_the_slug() {
         format!("  retention.phones_days: 90 -> 30\n      {due}")
     );
     let lower = stack.file("lower.yaml", lower);
-    let typed = stack
-        .answering(&format!("campaign apply {lower}"), "chai-bora-2026\n")
-        .await;
-    assert_eq!(typed.code, ops_core::EXIT_OK, "{}", typed.err);
+    let apply = format!("campaign apply {lower}");
+    stack.answering(apply, "chai-bora-2026\n").await.fine();
     stack.apply(file("2026-12-31", 90)).await;
     stack
-        .fine(&format!("campaign apply --yes --delete-now {slip}"))
+        .fine(format!("campaign apply --yes --delete-now {slip}"))
         .await;
     assert_eq!(
-        stack.json(&format!("campaign show {SLUG}")).await["status"],
+        stack.json(format!("campaign show {SLUG}")).await["status"],
         "ended"
     );
 }
@@ -310,32 +287,19 @@ async fn a_difference_shows_no_secret_of_a_partner() {
         .replace("token=hush", "token=shhh")
         .replace("X-Client: hush", "X-Client: shhh");
     let file = stack.file("chai.yaml", other);
-    let ended = stack.run(&format!("campaign apply --dry-run {file}")).await;
-    assert!(
-        ended
-            .out
-            .contains("  partner.url: https://partner.example/redeem?(not shown) -> "),
-        "{}",
-        ended.out
+    let ended = stack.run(format!("campaign apply --dry-run {file}")).await;
+    assert_contains!(
+        ended.out,
+        "  partner.url: https://partner.example/redeem?(not shown) -> ",
+        "  partner.headers.X-Client: (not shown) -> (not shown)\n"
     );
-    assert!(
-        ended
-            .out
-            .contains("  partner.headers.X-Client: (not shown) -> (not shown)\n"),
-        "{}",
-        ended.out
-    );
-    assert!(
-        !ended.out.contains("hush") && !ended.out.contains("shhh"),
-        "{}",
-        ended.out
-    );
+    assert_lacks!(ended.out, "hush", "shhh");
 }
 
 #[tokio::test]
 async fn of_two_operators_who_apply_at_once_the_second_is_told() {
     let stack = Stack::with_chai().await;
-    let tables = stack.tables().await;
+    let tables = stack.tables();
     let file = |text: &str| ops_core::campaign_file::read("a.yaml", text).expect("a campaign");
     let change = || common::store::campaign_versions::CampaignChange { at: NOW, by: None };
     let first = ops_core::campaigns::plan(&tables, &file(&CHAI.replace("Shinda", "Pata")), NOW)
@@ -355,23 +319,21 @@ async fn of_two_operators_who_apply_at_once_the_second_is_told() {
         .await
         .expect_err("it has changed");
     assert_eq!(refused.code, "campaign_changed");
-    assert!(refused.message.contains("run this again"), "{refused}");
-    let shown = stack.json(&format!("campaign show {SLUG}")).await;
-    assert_eq!(
-        (&shown["name"], &shown["limits"]["phone_daily"]),
-        (&json!("Chai Bora Pata"), &json!(3))
-    );
+    assert_contains!(refused.message, "run this again");
+    let shown = stack.json(format!("campaign show {SLUG}")).await;
+    assert_eq!(shown["name"], "Chai Bora Pata");
+    assert_eq!(shown["limits"]["phone_daily"], 3);
     // The file would take back a pause unseen, so it counts.
     let third = ops_core::campaigns::plan(&tables, &file(CHAI), NOW)
         .await
         .expect("a plan");
-    stack.fine(&format!("campaign pause {SLUG}")).await;
+    stack.fine(format!("campaign pause {SLUG}")).await;
     let refused = ops_core::campaigns::carry_out(&tables, &third, change())
         .await
         .expect_err("it is paused");
     assert_eq!(refused.code, "campaign_changed");
     assert_eq!(
-        stack.json(&format!("campaign show {SLUG}")).await["status"],
+        stack.json(format!("campaign show {SLUG}")).await["status"],
         "paused"
     );
 }
@@ -380,16 +342,14 @@ async fn of_two_operators_who_apply_at_once_the_second_is_told() {
 async fn every_version_is_kept_and_can_be_applied_again() {
     let stack = Stack::with_chai().await;
     stack.apply(changed("Shinda", "Pata")).await;
-    stack.fine(&format!("campaign pause {SLUG}")).await;
+    stack.fine(format!("campaign pause {SLUG}")).await;
     stack
         .apply(changed("phone_daily: 3", "phone_daily: 4"))
         .await;
-    let text = stack.fine(&format!("campaign history {SLUG}")).await;
+    let text = stack.fine(format!("campaign history {SLUG}")).await;
     assert!(text.starts_with("REVISION  WHEN                 BY            CHANGED\n4         2026-03-01 03:00:00  asha (local)  name, limits.phone_daily\n"), "{text}");
-    let document = stack.json(&format!("campaign history {SLUG}")).await;
-    let revisions: Vec<_> = document["history"]
-        .as_array()
-        .expect("a list")
+    let document = stack.json(format!("campaign history {SLUG}")).await;
+    let revisions: Vec<_> = list_of(&document["history"])
         .iter()
         .map(|one| one["revision"].clone())
         .collect();
@@ -401,19 +361,21 @@ async fn every_version_is_kept_and_can_be_applied_again() {
     );
     assert_eq!(document["history"][1]["differences"][0]["field"], "paused");
     let limited = stack
-        .json(&format!("campaign history {SLUG} --limit 1"))
+        .json(format!("campaign history {SLUG} --limit 1"))
         .await;
     assert_eq!(limited["history"][0], document["history"][0]);
 
     let first = stack
-        .fine(&format!("campaign show {SLUG} --yaml --revision 1"))
+        .fine(format!("campaign show {SLUG} --yaml --revision 1"))
         .await;
     stack.apply(first).await;
     assert_eq!(name(&stack).await, "Chai Bora Shinda");
-    let error = stack
-        .refused(&format!("campaign show {SLUG} --yaml --revision 99"))
+    stack
+        .refused(
+            format!("campaign show {SLUG} --yaml --revision 99"),
+            "version_unknown",
+        )
         .await;
-    assert_eq!(error["code"], "version_unknown");
 }
 
 #[tokio::test]
@@ -421,13 +383,10 @@ async fn a_campaign_is_shown_as_a_file_that_changes_nothing() {
     let stack = Stack::empty().await;
     for text in [CHAI.to_owned(), with_partner()] {
         stack.apply(text).await;
-        stack.fine(&format!("campaign pause {SLUG}")).await;
-        let yaml = stack.fine(&format!("campaign show {SLUG} --yaml")).await;
+        stack.fine(format!("campaign pause {SLUG}")).await;
+        let yaml = stack.fine(format!("campaign show {SLUG} --yaml")).await;
         let said = stack
-            .fine(&format!(
-                "campaign apply {}",
-                stack.file("shown.yaml", yaml)
-            ))
+            .fine(format!("campaign apply {}", stack.file("shown.yaml", yaml)))
             .await;
         assert_eq!(said, "chai-bora-2026 unchanged\n");
     }
@@ -438,19 +397,19 @@ async fn a_clone_is_the_same_campaign_under_another_name() {
     let stack = Stack::with_chai().await;
     let path = stack.arg("next.yaml");
     stack
-        .fine(&format!(
+        .fine(format!(
             "campaign clone {SLUG} chai-bora-2027 --output {path}"
         ))
         .await;
-    let error = stack
-        .refused(&format!(
-            "campaign clone {SLUG} chai-bora-2027 --output {path}"
-        ))
+    stack
+        .refused(
+            format!("campaign clone {SLUG} chai-bora-2027 --output {path}"),
+            "file_exists",
+        )
         .await;
-    assert_eq!(error["code"], "file_exists");
-    stack.fine(&format!("campaign apply --yes {path}")).await;
+    stack.fine(format!("campaign apply --yes {path}")).await;
     let (mut old, mut new) = (
-        stack.json(&format!("campaign show {SLUG}")).await,
+        stack.json(format!("campaign show {SLUG}")).await,
         stack.json("campaign show chai-bora-2027").await,
     );
     assert_eq!(new["slug"], "chai-bora-2027");
@@ -458,47 +417,48 @@ async fn a_clone_is_the_same_campaign_under_another_name() {
         shown["slug"] = Value::Null;
     }
     assert_eq!(old, new);
-    let error = stack
-        .refused(&format!("campaign clone {SLUG} chai-bora-2027"))
+    stack
+        .refused(
+            format!("campaign clone {SLUG} chai-bora-2027"),
+            "campaign_exists",
+        )
         .await;
-    assert_eq!(error["code"], "campaign_exists");
     let printed = stack
-        .fine(&format!("campaign clone {SLUG} chai-bora-2028"))
+        .fine(format!("campaign clone {SLUG} chai-bora-2028"))
         .await;
-    assert!(printed.contains("\nslug: chai-bora-2028\n"), "{printed}");
+    assert_contains!(printed, "\nslug: chai-bora-2028\n");
 }
 
 #[tokio::test]
 async fn campaign_that_is_over_is_archived_and_taken_back() {
     let stack = Stack::with_chai().await;
-    let error = stack.refused(&format!("campaign archive {SLUG}")).await;
-    assert_eq!(error["code"], "campaign_not_over");
+    stack
+        .refused(format!("campaign archive {SLUG}"), "campaign_not_over")
+        .await;
     let ended = changed("end: null", "end: 2026-02-01T00:00:00+03:00");
     stack.apply(ended).await;
-    stack.fine(&format!("campaign archive {SLUG}")).await;
+    stack.fine(format!("campaign archive {SLUG}")).await;
     let listed = stack.run("campaign list").await;
-    assert!(!listed.out.contains(SLUG), "{}", listed.out);
+    assert_lacks!(listed.out, SLUG);
     assert_eq!(listed.err, "1 archived; --all lists them too\n");
     let all = stack.fine("campaign list --all").await;
-    assert!(all.contains("chai-bora-2026  archived"), "{all}");
+    assert_contains!(all, "chai-bora-2026  archived");
     // A file that opens it does not.
     let open = stack.file("chai.yaml", CHAI);
-    let said = stack.fine(&format!("campaign apply --yes {open}")).await;
-    assert!(
-        said.contains("`ops campaign archive --undo chai-bora-2026` takes it back"),
-        "{said}"
+    let said = stack.fine(format!("campaign apply --yes {open}")).await;
+    assert_contains!(
+        said,
+        "`ops campaign archive --undo chai-bora-2026` takes it back"
     );
     assert_eq!(
-        stack.json(&format!("campaign show {SLUG}")).await["status"],
+        stack.json(format!("campaign show {SLUG}")).await["status"],
         "ended"
     );
-    stack.fine(&format!("campaign archive --undo {SLUG}")).await;
+    stack.fine(format!("campaign archive --undo {SLUG}")).await;
     assert_eq!(
-        stack.json(&format!("campaign show {SLUG}")).await["status"],
+        stack.json(format!("campaign show {SLUG}")).await["status"],
         "live"
     );
-    let history = stack.fine(&format!("campaign history {SLUG}")).await;
-    for word in ["  archived\n", "  unarchived\n"] {
-        assert!(history.contains(word), "{history}");
-    }
+    let history = stack.fine(format!("campaign history {SLUG}")).await;
+    assert_contains!(history, "  archived\n", "  unarchived\n");
 }

@@ -6,8 +6,9 @@ use common::store::retention::{
     CampaignRetention, Deletion, PostponeReason, Postponement, Revised,
 };
 use serde_json::Value;
+use service_tests::text::list_of;
 
-use crate::support::{CHAI, Stack, chai};
+use crate::support::{CHAI, Stack, live};
 
 const SLUG: &str = "chai-bora-2026";
 
@@ -19,8 +20,8 @@ fn changed(stack: &Stack, from: &str, to: &str) -> String {
 #[tokio::test]
 async fn a_change_is_judged_by_what_has_been_counted() {
     let stack = Stack::with_chai().await;
-    let scope = chai(Environment::Live);
-    let tables = stack.tables().await;
+    let scope = live();
+    let tables = stack.tables();
     let add = async |metric, day: &str, dimension: &str, records, entries| {
         let (day, dimension) = (day.to_owned(), dimension.to_owned());
         let cell = Cell {
@@ -73,104 +74,85 @@ async fn a_change_is_judged_by_what_has_been_counted() {
         ),
     ] {
         let file = changed(&stack, from, to);
-        let said = stack
-            .fine(&format!("campaign apply --dry-run {file}"))
-            .await;
-        assert!(said.contains(expected), "{to}: {said}");
+        let said = stack.fine(format!("campaign apply --dry-run {file}")).await;
+        assert_contains!(said, expected);
     }
 }
 
 #[tokio::test]
 async fn a_campaign_shows_who_turned_its_pause_switch_when_and_why() {
     let stack = Stack::with_chai().await;
-    let shown = async || stack.fine(&format!("campaign show {SLUG}")).await;
-    assert!(
-        shown().await.contains("\npaused                  false\n"),
-        "{}",
-        shown().await
-    );
+    let shown = async || stack.fine(format!("campaign show {SLUG}")).await;
+    assert_contains!(shown().await, "\npaused                  false\n");
     stack
-        .fine(&format!(
+        .fine(format!(
             "campaign pause {SLUG} --why 'codes were leaked' --by asha"
         ))
         .await;
     let at = "2026-03-01 03:00:00 Africa/Dar_es_Salaam by asha (local)";
-    assert!(
-        shown()
-            .await
-            .contains(&format!(" paused {at}: codes were leaked\n")),
-        "{}",
-        shown().await
-    );
-    let row = stack.json("audit list").await["rows"]
-        .as_array()
-        .expect("rows")
+    assert_contains!(shown().await, format!(" paused {at}: codes were leaked\n"));
+    let row = list_of(&stack.json("audit list").await["rows"])
         .last()
         .cloned();
     assert_eq!(row.expect("a row")["why"], "codes were leaked");
     // A file without it keeps the pause and its author.
     stack
-        .fine(&format!(
+        .fine(format!(
             "campaign apply --yes {}",
             changed(&stack, "Shinda", "Pata")
         ))
         .await;
-    let document = stack.json(&format!("campaign show {SLUG}")).await;
+    let document = stack.json(format!("campaign show {SLUG}")).await;
     assert_eq!(document["pause_change"]["by"], "asha (local)");
     stack
-        .fine(&format!("campaign resume {SLUG} --by juma"))
+        .fine(format!("campaign resume {SLUG} --by juma"))
         .await;
     let resumed = " resumed 2026-03-01 03:00:00 Africa/Dar_es_Salaam by juma (local)\n";
-    assert!(shown().await.contains(resumed), "{}", shown().await);
-    let nameless = stack.fine(&format!("campaign pause {SLUG}")).await;
-    assert!(nameless.contains("paused"), "{nameless}");
+    assert_contains!(shown().await, resumed);
+    let nameless = stack.fine(format!("campaign pause {SLUG}")).await;
+    assert_contains!(nameless, "paused");
     assert!(
         shown().await.contains("Dar_es_Salaam by asha (local)\n"),
         "from OPS_BY: {}",
         shown().await
     );
-    assert_eq!(
-        stack
-            .refused(&format!("campaign pause {SLUG} --why ' '"))
-            .await["code"],
-        "words_invalid"
-    );
+    stack
+        .refused(format!("campaign pause {SLUG} --why ' '"), "words_invalid")
+        .await;
 }
 
 #[tokio::test]
 async fn a_campaign_shows_what_it_keeps_and_what_is_deleted() {
     let stack = Stack::with_chai().await;
-    let shown = async || stack.fine(&format!("campaign show {SLUG}")).await;
+    let shown = async || stack.fine(format!("campaign show {SLUG}")).await;
     let apply = async |end: &str| {
         let file = format!(
             "{}retention: {{ phones_days: 30, photos_days: 7 }}\n",
             CHAI.replace("end: null", end)
         );
         stack
-            .fine(&format!(
+            .fine(format!(
                 "campaign apply --yes --delete-now {}",
                 stack.file("kept.yaml", file)
             ))
             .await;
     };
     apply("end: null").await;
-    assert!(
-        shown()
-            .await
-            .contains(" 30 days after the end: kept, because the campaign has no window.end\n")
+    assert_contains!(
+        shown().await,
+        " 30 days after the end: kept, because the campaign has no window.end\n"
     );
     apply("end: 2026-02-20T00:00:00+03:00").await;
     let text = shown().await;
-    for line in [
+    assert_contains!(
+        text,
         " 30 days after the end: deleted after 2026-03-22 00:00:00 Africa/Dar_es_Salaam\n",
         " 7 days after the end: deleted after 2026-02-27 00:00:00 Africa/Dar_es_Salaam\n",
-        "  photos, live          begins within the hour\n",
-    ] {
-        assert!(text.contains(line), "{line}{text}");
-    }
-    assert!(!text.contains("  phones, live"), "{text}");
+        "  photos, live          begins within the hour\n"
+    );
+    assert_lacks!(text, "  phones, live");
 
-    let tables = stack.tables().await;
+    let tables = stack.tables();
     let campaign = tables
         .campaign(&SLUG.parse().expect("a slug"))
         .await
@@ -205,13 +187,12 @@ async fn a_campaign_shows_what_it_keeps_and_what_is_deleted() {
             .expect("it answers")
     );
     let text = shown().await;
-    for line in [
+    assert_contains!(
+        text,
         "photos, live          1,234 photos are deleted, finished 2026-03-01 03:00:00 Africa/Dar_es_Salaam\n",
-        "photos, test          0 photos are deleted; waits until every submission is settled; ",
-    ] {
-        assert!(text.contains(line), "{line}{text}");
-    }
-    let document = stack.json(&format!("campaign show {SLUG}")).await;
+        "photos, test          0 photos are deleted; waits until every submission is settled; "
+    );
+    let document = stack.json(format!("campaign show {SLUG}")).await;
     assert_eq!(document["retention_progress"][1]["live"]["deleted"], 1_234);
     assert_eq!(document["retention_progress"][0]["live"], Value::Null);
 }

@@ -3,6 +3,7 @@
 use common::domain::message::{Language, TextKey};
 
 use serde_json::Value;
+use service_tests::text::parse_json;
 
 use crate::support::{CHAI, Stack, files_in};
 
@@ -33,13 +34,10 @@ pub(crate) fn filled_in(template: &str) -> String {
 async fn the_template_applies_once_it_is_filled_in() {
     let stack = Stack::empty().await;
     let path = stack.arg("new.yaml");
-    stack.fine(&format!("campaign init {path}")).await;
-    let empty = stack.refused(&format!("campaign apply {path}")).await;
-    assert_eq!(
-        empty["problems"].as_array().map(Vec::len),
-        Some(5),
-        "{empty}"
-    );
+    stack.fine(format!("campaign init {path}")).await;
+    let apply = format!("campaign apply {path}");
+    let empty = stack.refused(apply, "campaign_file_invalid").await;
+    assert_eq!(empty.problems.len(), 5);
     let template = std::fs::read_to_string(&path).expect("a file");
     stack.apply(filled_in(&template)).await;
     assert_eq!(
@@ -95,8 +93,9 @@ fn template_lists_every_message_with_its_text() {
 async fn the_template_is_never_written_over_a_file() {
     let stack = Stack::empty().await;
     let file = stack.file("mine.yaml", "mine");
-    let error = stack.refused(&format!("campaign init {file}")).await;
-    assert_eq!(error["code"], "file_exists");
+    stack
+        .refused(format!("campaign init {file}"), "file_exists")
+        .await;
     assert_eq!(std::fs::read_to_string(&file).expect("it is there"), "mine");
     assert_eq!(files_in(stack.folder.path()), ["mine.yaml"]);
 }
@@ -104,7 +103,7 @@ async fn the_template_is_never_written_over_a_file() {
 #[tokio::test]
 async fn schema_takes_what_the_reader_takes() {
     let stack = Stack::empty().await;
-    let schema: Value = serde_json::from_str(&stack.fine("campaign schema").await).expect("JSON");
+    let schema = parse_json(&stack.fine("campaign schema").await);
     let schema = jsonschema::validator_for(&schema).expect("a schema");
     for text in [CHAI, &crate::campaign::with_partner()] {
         stack.apply(text).await;

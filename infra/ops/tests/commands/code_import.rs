@@ -5,15 +5,15 @@ use std::io::Write;
 use std::process::Command;
 
 use common::domain::code_record::CodeKey;
-use common::domain::scope::Environment;
 use ops_core::codes::check::check;
 use ops_core::codes::import::{ImportRequest, import as import_file};
 use ops_core::codes::void::void_batch;
-use serde_json::json;
+use serde_json::{Value, json};
+use service_tests::text::{len_of, text_of};
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 
-use crate::support::{NOW, Stack, chai};
+use crate::support::{NOW, Stack, live};
 
 const IMPORT: &str = "code import --campaign chai-bora-2026 --environment live";
 const BATCHES: &str = "code batches --campaign chai-bora-2026 --environment live";
@@ -32,8 +32,8 @@ fn import_request(file: &str, batch: Option<&str>) -> ImportRequest {
 }
 
 async fn is_without_codes(stack: &Stack) -> bool {
-    let books = stack.tables().await.code_books;
-    ops_core::codes::book::read(&books, &chai(Environment::Live))
+    let books = stack.tables().code_books;
+    ops_core::codes::book::read(&books, &live())
         .await
         .expect("a book")
         .batches
@@ -60,8 +60,7 @@ async fn damage_of_a_spreadsheet_is_named_by_its_line() {
     let text = "\u{feff}\"Code\",\"Note\"\r\n\"KET-01\",\"a, b\"\r\n#REF!,x\r\n1.2E+11,\r\n2026-03-12,\r\n12-Mar,\r\n123.0,\r\n\
                 ,x\r\nKET/02,\r\n\"KET\"03,\r\nKET-04,\r\n";
     let file = stack.file("brand.csv", text);
-    let ended = stack.run(&import(&file, "--allow-weak")).await;
-    assert_eq!(ended.code, ops_core::EXIT_FAILURE);
+    let said = stack.run(import(&file, "--allow-weak")).await.failed();
     for (line, why) in [
         (3, "an error of a spreadsheet"),
         (4, "a spreadsheet shortened"),
@@ -72,21 +71,11 @@ async fn damage_of_a_spreadsheet_is_named_by_its_line() {
         (9, "other characters"),
         (10, "a quote in the middle"),
     ] {
-        let problem = ended
-            .err
-            .lines()
-            .find(|shown| shown.contains(&format!("brand.csv:{line}: ")));
-        assert!(
-            problem.is_some_and(|shown| shown.contains(why)),
-            "{line} {why}: {}",
-            ended.err
-        );
+        let place = format!("brand.csv:{line}: ");
+        let problem = said.lines().find(|shown| shown.contains(&place));
+        assert_contains!(problem.expect("a problem"), why);
     }
-    assert!(
-        !ended.err.contains("E+11") && !ended.err.contains("KET"),
-        "no cell is repeated: {}",
-        ended.err
-    );
+    assert_lacks!(said, "E+11", "KET");
     assert!(is_without_codes(&stack).await);
     for (name, bytes) in [
         ("empty.csv", &b""[..]),
@@ -94,11 +83,8 @@ async fn damage_of_a_spreadsheet_is_named_by_its_line() {
         ("utf16.csv", b"\xff\xfeA\x001\0\n\0"),
     ] {
         let file = stack.file(name, bytes);
-        let error = stack.refused(&import(&file, "")).await;
-        assert_eq!(
-            (&error["code"], &error["problems"][0]["line"]),
-            (&json!("code_file_invalid"), &json!(1))
-        );
+        let error = stack.refused(import(&file, ""), "code_file_invalid").await;
+        assert_eq!(error.problems[0]["line"], 1);
     }
 }
 
@@ -108,9 +94,9 @@ async fn one_bad_line_of_a_long_file_is_named() {
     let mut lines: Vec<_> = random_looking(300_000).collect();
     lines[149_999] = "#N/A".to_owned();
     let file = stack.file("brand.csv", lines.join("\r\n"));
-    let error = stack.refused(&import(&file, "")).await;
-    assert_eq!(error["problems"].as_array().map(Vec::len), Some(1));
-    assert_eq!(error["problems"][0]["line"], 150_000);
+    let error = stack.refused(import(&file, ""), "code_file_invalid").await;
+    assert_eq!(error.problems.len(), 1);
+    assert_eq!(error.problems[0]["line"], 150_000);
     assert!(is_without_codes(&stack).await);
 }
 
@@ -121,7 +107,7 @@ async fn a_dry_run_says_what_is_in_the_file_and_imports_nothing() {
         "brand.csv",
         "promo code\nKETTLE-01\nkettle 02\nKETTLE01\nMUG-7\n",
     );
-    let described = stack.json(&import(&file, "--allow-weak --dry-run")).await;
+    let described = stack.json(import(&file, "--allow-weak --dry-run")).await;
     let expected = json!({
         "count": 4, "repeated": 1, "imported_before": 0, "characters": "0127EGKLMTU",
         "lengths": [
@@ -132,37 +118,29 @@ async fn a_dry_run_says_what_is_in_the_file_and_imports_nothing() {
             },
         ],
     });
-    assert_eq!(
-        (
-            &described["file"],
-            &described["dry_run"],
-            &described["imported"]
-        ),
-        (&expected, &json!(true), &json!(0))
-    );
-    let text = stack.fine(&import(&file, "--allow-weak --dry-run")).await;
-    for shown in [
+    assert_eq!(described["file"], expected);
+    assert_eq!(described["dry_run"], true);
+    assert_eq!(described["imported"], 0);
+    let text = stack.fine(import(&file, "--allow-weak --dry-run")).await;
+    assert_contains!(
+        text,
         "Nothing was imported, because of --dry-run. The file can be imported: 3 codes would be new.",
         "The file has 4 codes of 11 different characters: 0127EGKLMTU",
         "4       1      M••7      5     M••7      5",
         "8       3      KE••••01  2     KE••••01  4",
         "1 lines repeat a code of an earlier line.",
-        "one guess in 560,000 would be right: 3 imported codes, and 1,679,616 texts are made like the shortest",
-    ] {
-        assert!(text.contains(shown), "{shown}: {text}");
-    }
+        "one guess in 560,000 would be right: 3 imported codes, and 1,679,616 texts are made like the shortest"
+    );
     assert!(!text.contains("KETTLE"), "no whole code is shown: {text}");
     assert!(is_without_codes(&stack).await);
-    let done = stack.json(&import(&file, "--allow-weak")).await;
-    assert_eq!(
-        (&done["imported"], &done["duplicates"], &done["file"]),
-        (&json!(3), &json!(1), &expected)
-    );
+    let done = stack.json(import(&file, "--allow-weak")).await;
+    assert_eq!(done["imported"], 3);
+    assert_eq!(done["duplicates"], 1);
+    assert_eq!(done["file"], expected);
     let weak = stack.file("weak.csv", "MUG-8\nMUG-9\n");
-    assert_eq!(
-        stack.refused(&import(&weak, "--dry-run")).await["code"],
-        "codes_too_weak"
-    );
+    stack
+        .refused(import(&weak, "--dry-run"), "codes_too_weak")
+        .await;
 }
 
 #[tokio::test]
@@ -170,34 +148,29 @@ async fn the_column_is_recognised_or_named() {
     let stack = Stack::with_chai().await;
     let text = "Shop;Voucher no.;Printed\nMwanza;AB-1201;x\n\"Arusha; north\";AB-1202;x\n";
     let file = stack.file("brand.csv", text);
-    let error = stack.refused(&import(&file, "")).await;
-    let message = error["problems"][0]["message"]
-        .as_str()
-        .expect("a message")
-        .to_owned();
-    assert!(
-        message.contains("several columns") && message.contains("--column"),
-        "{message}"
-    );
-    let wrong = stack.refused(&import(&file, "--column Voucher")).await;
-    assert_eq!(wrong["problems"].as_array().map(Vec::len), Some(1));
+    let error = stack.refused(import(&file, ""), "code_file_invalid").await;
+    let message = text_of(&error.problems[0]["message"]);
+    assert_contains!(message, "several columns", "--column");
+    let wrong = stack
+        .refused(import(&file, "--column Voucher"), "code_file_invalid")
+        .await;
+    assert_eq!(wrong.problems.len(), 1);
     let named = stack
-        .json(&import(&file, "--allow-weak --column 'voucher no.'"))
+        .json(import(&file, "--allow-weak --column 'voucher no.'"))
         .await;
     assert_eq!(named["imported"], 2);
 
     let heading = stack.file("heading.csv", "Voucher\nAB-1203\nAB-1204\n");
-    let error = stack.refused(&import(&heading, "")).await;
-    assert!(
-        error["problems"][0]["message"]
-            .as_str()
-            .expect("a message")
-            .contains("probably the heading"),
-        "{error}"
+    let error = stack
+        .refused(import(&heading, ""), "code_file_invalid")
+        .await;
+    assert_contains!(
+        text_of(&error.problems[0]["message"]),
+        "probably the heading"
     );
     assert_eq!(
         stack
-            .json(&import(&heading, "--allow-weak --column Voucher"))
+            .json(import(&heading, "--allow-weak --column Voucher"))
             .await["imported"],
         2
     );
@@ -208,7 +181,7 @@ async fn heading_that_was_found_is_not_looked_for_again() {
     let stack = Stack::with_chai().await;
     let codes = "code\nABCDEFGH\n".to_owned() + &random_looking(200).collect::<Vec<_>>().join("\n");
     let file = stack.file("brand.csv", codes);
-    assert_eq!(stack.json(&import(&file, "")).await["imported"], 201);
+    assert_eq!(stack.json(import(&file, "")).await["imported"], 201);
 }
 
 #[tokio::test]
@@ -236,19 +209,10 @@ async fn workbook_is_named_in_one_line() {
         ),
     ] {
         let file = stack.file("book.xlsx", [start, &garbage].concat());
-        let error = stack.refused(&import(&file, "")).await;
-        assert_eq!(
-            error["problems"].as_array().map(Vec::len),
-            Some(1),
-            "{error}"
-        );
-        assert_eq!(
-            (
-                &error["problems"][0]["line"],
-                &error["problems"][0]["message"]
-            ),
-            (&json!(1), &json!(why))
-        );
+        let error = stack.refused(import(&file, ""), "code_file_invalid").await;
+        assert_eq!(error.problems.len(), 1);
+        assert_eq!(error.problems[0]["line"], 1);
+        assert_eq!(error.problems[0]["message"], json!(why));
     }
 }
 
@@ -256,8 +220,8 @@ async fn workbook_is_named_in_one_line() {
 async fn numbers_of_different_lengths_are_pointed_out() {
     let stack = Stack::with_chai().await;
     let file = stack.file("brand.csv", "0123456789012\n123456789012\n");
-    let text = stack.fine(&import(&file, "--allow-weak --dry-run")).await;
-    assert!(text.contains("numbers of different lengths"), "{text}");
+    let text = stack.fine(import(&file, "--allow-weak --dry-run")).await;
+    assert_contains!(text, "numbers of different lengths");
 }
 
 #[cfg(unix)]
@@ -273,7 +237,7 @@ async fn import_into_a_batch_that_is_voided_meanwhile_fails() {
             .expect("mkfifo")
             .success()
     );
-    let (tables, scope) = (stack.tables().await, chai(Environment::Live));
+    let (tables, scope) = (stack.tables(), live());
     let request = |file: &str| import_request(file, Some("april"));
     let checked = check(&tables, &scope, &request(&file), |_| ())
         .await
@@ -294,18 +258,10 @@ async fn import_into_a_batch_that_is_voided_meanwhile_fails() {
     voiding.await.expect("no panic");
     let failure = imported.expect_err("its codes count nowhere");
     assert_eq!(failure.code, "batch_void");
-    assert!(
-        failure.message.contains("april") && failure.message.contains("stay void"),
-        "{failure}"
-    );
+    assert_contains!(failure.message, "april", "stay void");
     let batches = stack.json(&BATCHES).await;
-    assert_eq!(
-        (
-            &batches["batches"][0]["status"],
-            &batches["batches"][0]["count"]
-        ),
-        (&json!("void"), &json!(2))
-    );
+    assert_eq!(batches["batches"][0]["status"], "void");
+    assert_eq!(batches["batches"][0]["count"], 2);
 }
 
 /// The import ended after storing a part, before counting it.
@@ -313,10 +269,10 @@ async fn import_into_a_batch_that_is_voided_meanwhile_fails() {
 async fn import_that_was_cut_short_counts_every_code_when_run_again() {
     let stack = Stack::with_chai().await;
     let file = stack.file("brand.csv", "KETTLE-01\nKETTLE-02\nKETTLE-03\nMUG-00001\n");
-    let (tables, scope) = (stack.tables().await, chai(Environment::Live));
+    let (tables, scope) = (stack.tables(), live());
     let earlier = stack.file("earlier.csv", "KETTLE-03\n");
     stack
-        .fine(&import(&earlier, "--allow-weak --batch april"))
+        .fine(import(&earlier, "--allow-weak --batch april"))
         .await;
     let request = import_request(&file, Some("april"));
     let checked = check(&tables, &scope, &request, |_| ())
@@ -348,33 +304,26 @@ async fn import_that_was_cut_short_counts_every_code_when_run_again() {
     );
 
     let text = stack.fine(&BATCHES).await;
-    assert!(
-        text.contains("An import into batch april is running, or was cut short"),
-        "{text}"
+    assert_contains!(
+        text,
+        "An import into batch april is running, or was cut short"
     );
-    let other = stack
-        .refused(&import(&file, "--allow-weak --batch may"))
+    stack
+        .refused(
+            import(&file, "--allow-weak --batch may"),
+            "import_unfinished",
+        )
         .await;
-    assert_eq!(other["code"], "import_unfinished");
-    let resumed = stack.json(&import(&file, "--allow-weak")).await;
-    assert_eq!(
-        (&resumed["batch"], &resumed["imported"]),
-        (&json!("april"), &json!(2))
-    );
+    let resumed = stack.json(import(&file, "--allow-weak")).await;
+    assert_eq!(resumed["batch"], "april");
+    assert_eq!(resumed["imported"], 2);
     let batches = stack.json(&BATCHES).await;
-    assert_eq!(
-        (
-            &batches["batches"][0]["count"],
-            batches["batches"].as_array().map(Vec::len)
-        ),
-        (&json!(4), Some(1))
-    );
-    let again = stack.json(&import(&file, "--allow-weak")).await;
-    assert_eq!(
-        (&again["batch"], &again["duplicates"]),
-        (&json!(null), &json!(4))
-    );
-    assert!(!stack.fine(&BATCHES).await.contains("cut short"));
+    assert_eq!(batches["batches"][0]["count"], 4);
+    assert_eq!(len_of(&batches["batches"]), 1);
+    let again = stack.json(import(&file, "--allow-weak")).await;
+    assert_eq!(again["batch"], Value::Null);
+    assert_eq!(again["duplicates"], 4);
+    assert_lacks!(stack.fine(&BATCHES).await, "cut short");
 }
 
 #[tokio::test]
@@ -382,9 +331,9 @@ async fn file_of_a_void_batch_begins_no_other_batch() {
     let stack = Stack::with_chai().await;
     let file = stack.file("brand.csv", "KETTLE-01\n");
     stack
-        .fine(&import(&file, "--allow-weak --batch april"))
+        .fine(import(&file, "--allow-weak --batch april"))
         .await;
-    let (tables, scope) = (stack.tables().await, chai(Environment::Live));
+    let (tables, scope) = (stack.tables(), live());
     let request = import_request(&file, None);
     let checked = check(&tables, &scope, &request, |_| ())
         .await
@@ -406,13 +355,8 @@ async fn file_of_a_void_batch_begins_no_other_batch() {
     let void = "code void --yes --campaign chai-bora-2026 --environment live --batch april";
     stack.fine(&void).await;
     assert_eq!(
-        stack.json(&import(&file, "--allow-weak")).await["batch"],
+        stack.json(import(&file, "--allow-weak")).await["batch"],
         json!(null)
     );
-    assert_eq!(
-        stack.json(&BATCHES).await["batches"]
-            .as_array()
-            .map(Vec::len),
-        Some(1)
-    );
+    assert_eq!(len_of(&stack.json(&BATCHES).await["batches"]), 1);
 }

@@ -1,13 +1,11 @@
 //! `ops code batches --used`, `show` and `void`: used codes and their users.
 
 use common::domain::code_record::CodeKey;
-use common::domain::scope::Environment;
 use common::domain::submission::{Submission, SubmissionStatus};
-use common::random;
 use serde_json::{Value, json};
 
 use crate::submission::{submission, waiting, write};
-use crate::support::{Stack, chai};
+use crate::support::{Stack, live};
 
 const SCOPE: &str = "--campaign chai-bora-2026 --environment live";
 
@@ -26,26 +24,17 @@ impl Fixture {
     async fn new() -> Self {
         let stack = Stack::with_chai().await;
         let output = stack.arg("minted.csv");
-        stack
-            .fine(&code(
-                "mint",
-                &format!("--count 5 --batch packs --prize 'A mug' --output {output}"),
-            ))
-            .await;
+        let options = format!("--count 5 --batch packs --prize 'A mug' --output {output}");
+        stack.fine(code("mint", &options)).await;
         let brand = stack.file("brand.csv", "KETTLE-01\nKETTLE-02\n");
-        stack
-            .fine(&code(
-                "import",
-                &format!("--allow-weak --batch brand {brand}"),
-            ))
-            .await;
+        let options = format!("--allow-weak --batch brand {brand}");
+        stack.fine(code("import", &options)).await;
         let text = std::fs::read_to_string(&output).expect("a file");
         let minted = text.lines().skip(1).map(str::to_owned).collect();
         let mut submissions = Vec::new();
         for (serial, status) in [(0, SubmissionStatus::accepted(1, None)), (1, waiting())] {
             let key = CodeKey::Minted(serial);
-            let id = random::submission_id();
-            let submission = submission(id, status, Some(key.in_scope(&chai(Environment::Live))));
+            let submission = submission(status, Some(key.in_scope(&live())));
             write(&stack, &submission, Some(&key)).await;
             submissions.push(submission);
         }
@@ -57,7 +46,7 @@ impl Fixture {
     }
 
     async fn shown(&self, typed: &str) -> Value {
-        let shown = self.stack.json(&code("show", &format!("'{typed}'"))).await;
+        let shown = self.stack.json(code("show", &format!("'{typed}'"))).await;
         shown["code"].clone()
     }
 }
@@ -65,26 +54,24 @@ impl Fixture {
 #[tokio::test]
 async fn used_and_unused_codes_are_counted_by_batch() {
     let fixture = Fixture::new().await;
-    let ended = fixture.stack.run(&code("batches", "--used")).await;
+    let ended = fixture.stack.run(code("batches", "--used")).await;
     assert!(
         ended.err.starts_with("Counting the used codes"),
         "{}",
         ended.err
     );
-    for row in [
+    assert_contains!(
+        ended.out,
         "BATCH  ORIGIN    CODES  USED  HELD  UNUSED  LENGTH  STATUS  PRIZE",
         "packs  minted    5      1     1     3       12      active  A mug",
-        "brand  imported  2      0     0     2       8       active  -",
-    ] {
-        assert!(ended.out.contains(row), "{row}: {}", ended.out);
-    }
-    let json = fixture.stack.json(&code("batches", "--used")).await;
-    let packs = &json["batches"][0];
-    assert_eq!(
-        (&packs["used"], &packs["held"], &packs["unused"]),
-        (&json!(1), &json!(1), &json!(3))
+        "brand  imported  2      0     0     2       8       active  -"
     );
-    let without = fixture.stack.run(&code("batches", "")).await;
+    let json = fixture.stack.json(code("batches", "--used")).await;
+    let packs = &json["batches"][0];
+    assert_eq!(packs["used"], 1);
+    assert_eq!(packs["held"], 1);
+    assert_eq!(packs["unused"], 3);
+    let without = fixture.stack.run(code("batches", "")).await;
     assert!(
         without.err.is_empty() && without.out.contains("--used counts"),
         "{}{}",
@@ -92,7 +79,7 @@ async fn used_and_unused_codes_are_counted_by_batch() {
         without.err
     );
     assert_eq!(
-        fixture.stack.json(&code("batches", "")).await["batches"][0].get("used"),
+        fixture.stack.json(code("batches", "")).await["batches"][0].get("used"),
         None
     );
 }
@@ -112,39 +99,33 @@ async fn a_code_is_shown_with_its_batch_its_state_and_who_has_it() {
             },
         });
         assert_eq!(fixture.shown(&typed).await, expected);
-        let text = fixture.stack.fine(&code("show", &typed)).await;
-        for shown in [
+        let text = fixture.stack.fine(code("show", &typed)).await;
+        assert_contains!(
+            text,
             "batch         packs",
-            &format!("state         {message}"),
-            &submission.submission_id.to_string(),
+            format!("state         {message}"),
+            submission.submission_id.to_string(),
             "phone         +2557•••••678",
-            "created_at    2026-03-01 03:00:00 Africa/Dar_es_Salaam",
-        ] {
-            assert!(text.contains(shown), "{shown}: {text}");
-        }
-        assert!(!text.contains(&fixture.minted[index]), "{text}");
+            "created_at    2026-03-01 03:00:00 Africa/Dar_es_Salaam"
+        );
+        assert_lacks!(text, fixture.minted[index]);
     }
     assert_eq!(fixture.shown(&fixture.minted[2]).await["state"], "unused");
     let imported = fixture.shown("kettle 01").await;
-    assert_eq!(
-        (
-            &imported["batch"],
-            &imported["state"],
-            &imported["submission"]
-        ),
-        (&json!("brand"), &json!("unused"), &json!(null))
-    );
+    assert_eq!(imported["batch"], "brand");
+    assert_eq!(imported["state"], "unused");
+    assert_eq!(imported["submission"], Value::Null);
     for nothing in ["KETTLE-99", "ABCD-EFGH-JKMN"] {
         assert_eq!(
             fixture.shown(nothing).await,
             json!({ "state": "not_of_this_campaign" })
         );
     }
-    assert_eq!(
-        fixture.stack.refused(&code("show", "TEST-0-VALID")).await["code"],
-        "code_is_sentinel"
-    );
-    let wrong = fixture.stack.run(&code("show", "\u{7}")).await;
+    fixture
+        .stack
+        .refused(code("show", "TEST-0-VALID"), "code_is_sentinel")
+        .await;
+    let wrong = fixture.stack.run(code("show", "\u{7}")).await;
     assert!(
         wrong.code == ops_core::EXIT_FAILURE && !wrong.err.contains('\u{7}'),
         "{}",
@@ -156,32 +137,29 @@ async fn a_code_is_shown_with_its_batch_its_state_and_who_has_it() {
 async fn a_code_can_be_typed_when_asked() {
     let fixture = Fixture::new().await;
     let typed = format!(" {}\n", fixture.minted[3]);
-    let ended = fixture.stack.answering(&code("show", "-"), &typed).await;
+    let ended = fixture.stack.answering(code("show", "-"), &typed).await;
     assert!(
         ended.err == "Code: " && ended.out.contains("unused"),
         "{}{}",
         ended.out,
         ended.err
     );
-    assert_eq!(
-        fixture.stack.refused(&code("show", "-")).await["code"],
-        "no_terminal"
-    );
+    fixture
+        .stack
+        .refused(code("show", "-"), "no_terminal")
+        .await;
 }
 
 #[tokio::test]
 async fn voiding_says_how_many_are_unused_and_asks_for_the_name() {
     let fixture = Fixture::new().await;
     let void = code("void", "--batch packs");
-    assert_eq!(
-        fixture.stack.refused(&void).await["code"],
-        "confirmation_needed"
-    );
+    fixture.stack.refused(&void, "confirmation_needed").await;
     let ended = fixture.stack.answering(&void, "y\n").await;
     assert_eq!(ended.code, ops_core::EXIT_FAILURE);
     let question = "Void batch packs of chai-bora-2026, live? 3 of its 5 codes are unused; submissions that have the \
                     others keep them. This cannot be undone. Type packs to continue: ";
-    assert!(ended.err.contains(question), "{}", ended.err);
+    assert_contains!(ended.err, question);
     assert_eq!(
         fixture.shown(&fixture.minted[2]).await["state"],
         "unused",
@@ -198,10 +176,8 @@ async fn voiding_says_how_many_are_unused_and_asks_for_the_name() {
     );
     assert_eq!(fixture.shown(&fixture.minted[2]).await["state"], "void");
     let redeemed = fixture.shown(&fixture.minted[0]).await;
-    assert_eq!(
-        (&redeemed["state"], &redeemed["is_void"]),
-        (&json!("redeemed"), &json!(true))
-    );
+    assert_eq!(redeemed["state"], "redeemed");
+    assert_eq!(redeemed["is_void"], true);
     let again = fixture.stack.run(&void).await;
     assert!(
         again.code == ops_core::EXIT_OK && again.err.is_empty(),
@@ -210,11 +186,7 @@ async fn voiding_says_how_many_are_unused_and_asks_for_the_name() {
     );
     let unknown = fixture
         .stack
-        .answering(&code("void", "--batch nothing"), "nothing\n")
+        .answering(code("void", "--batch nothing"), "nothing\n")
         .await;
-    assert!(
-        unknown.err.contains("there is no batch of this name"),
-        "{}",
-        unknown.err
-    );
+    assert_contains!(unknown.err, "there is no batch of this name");
 }

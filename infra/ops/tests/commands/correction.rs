@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use common::domain::code_record::{CodeHold, CodeKey};
 use common::domain::message::MessageKey;
-use common::domain::scope::Environment;
 use common::domain::submission::{Submission, SubmissionStatus};
 use common::random;
 use proptest::prelude::*;
@@ -13,43 +12,26 @@ use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
 use crate::review::{CODE, as_it_is, code, photo, with_receipt};
-use crate::submission::{WHY, entrant, submission, write};
-use crate::support::{Ended, Stack, chai, line, run};
-
-/// A `submission` command with a reason.
-fn on<'a>(what: &'a str, name: &'a str, options: &[&'a str]) -> Vec<&'a str> {
-    [&["submission", what, name][..], options, &WHY].concat()
-}
+use crate::submission::{WHY, entrant, hold, submission, write};
+use crate::support::{Stack, live};
 
 pub(crate) async fn minted(stack: &Stack, prize: Option<&str>) {
-    let mint = line("code mint --campaign chai-bora-2026 --environment live --count 9");
-    let (output, prize) = (
-        stack.arg("codes.csv"),
-        prize.map(|prize| ["--prize", prize]),
-    );
-    let prize = prize.as_ref().map_or(&[][..], |prize| &prize[..]);
+    let mint = "code mint --campaign chai-bora-2026 --environment live --count 9";
+    let output = stack.arg("codes.csv");
+    let prize = prize.map_or(String::new(), |prize| format!("--prize '{prize}'"));
     stack
-        .fine(&[&mint[..], &["--output", &output], prize].concat())
+        .fine(format!("{mint} --output {output} {prize}"))
         .await;
 }
 
 /// Writes an accepted submission with the first minted code.
 async fn accepted(stack: &Stack, prize: Option<&str>) -> Submission {
     let key = CodeKey::Minted(0);
-    let code_key = Some(key.in_scope(&chai(Environment::Live)));
+    let code_key = Some(key.in_scope(&live()));
     let status = SubmissionStatus::accepted(2, prize.map(str::to_owned));
-    let submission = submission(random::submission_id(), status, code_key);
+    let submission = submission(status, code_key);
     write(stack, &submission, Some(&key)).await;
     submission
-}
-
-async fn claim(stack: &Stack) -> Option<CodeHold> {
-    let tables = stack.tables().await;
-    let record = tables
-        .codes()
-        .get(&chai(Environment::Live), &CodeKey::Minted(0))
-        .await;
-    record.expect("it answers").and_then(|record| record.hold)
 }
 
 async fn counts(stack: &Stack, submission: &Submission) -> (u32, u32, u64) {
@@ -64,78 +46,64 @@ async fn revoked_entry_gives_place_back_and_its_code_stays_used() {
     let entered = accepted(&stack, None).await;
     assert_eq!(counts(&stack, &entered).await, (1, 1, 2));
     let reference = entered.reference().to_string();
-    let ended = stack.run(&on("revoke", &reference, &[])).await;
-    assert_eq!(
-        (ended.code, ended.out),
-        (
-            ops_core::EXIT_OK,
-            format!("{reference} revoked: 2 entries taken back; its code stays used\n")
-        )
-    );
+    let said = stack
+        .fine(format!("submission revoke {reference} {WHY}"))
+        .await;
+    let expected = "revoked: 2 entries taken back; its code stays used";
+    assert_eq!(said, format!("{reference} {expected}\n"));
     let id = entered.submission_id.to_string();
-    let shown = stack.json(&["submission", "show", &id]).await["submissions"][0].clone();
-    assert_eq!(
-        json!([shown["state"], shown["display_status"]]),
-        json!(["rejected", "not_accepted"])
-    );
-    assert_eq!(
-        json!([shown["message_key"], shown["reasons"]]),
-        json!(["blocked", ["blocked", "revoked"]])
-    );
-    assert_eq!(
-        json!([shown["decision"]["by"], shown["decision"]["why"]]),
-        json!(["asha", "Receipt seen"])
-    );
+    let shown = stack.json(format!("submission show {id}")).await["submissions"][0].clone();
+    assert_eq!(shown["state"], "rejected");
+    assert_eq!(shown["display_status"], "not_accepted");
+    assert_eq!(shown["message_key"], "blocked");
+    assert_eq!(shown["reasons"], json!(["blocked", "revoked"]));
+    assert_eq!(shown["decision"]["by"], "asha");
+    assert_eq!(shown["decision"]["why"], "Receipt seen");
     assert_eq!(counts(&stack, &entered).await, (0, 0, 0));
-    let claim = claim(&stack).await.expect("it stays used");
+    let claim = hold(&stack).await.expect("it stays used");
     assert!(
         claim.redeemed
             && claim.submission_id == entered.submission_id
             && claim.entrant != entered.entrant_id
     );
 
-    let ended = stack.run(&on("revoke", &id, &["--by", "juma"])).await;
-    assert_eq!(ended.code, ops_core::EXIT_OK, "{}", ended.err);
-    assert!(
-        ended.out.contains("was revoked already by asha")
-            && ended.out.contains("nothing was changed"),
-        "{}",
-        ended.out
+    let ended = stack
+        .run(format!("submission revoke {id} --by juma {WHY}"))
+        .await
+        .fine();
+    assert_contains!(
+        ended.out,
+        "was revoked already by asha",
+        "nothing was changed"
     );
     assert_eq!(counts(&stack, &entered).await, (0, 0, 0));
-    let story = stack.fine(&["submission", "timeline", &id]).await;
-    let place = |part: &str| {
-        story
-            .find(part)
-            .unwrap_or_else(|| panic!("{part} in {story}"))
-    };
-    assert!(
-        place("made: accepted, entered") < place("decided by asha: Receipt seen"),
-        "{story}"
-    );
-    assert!(
-        place("decided by asha") < place("rejected, blocked, revoked"),
-        "{story}"
-    );
+    let story = stack.fine(format!("submission timeline {id}")).await;
+    let in_order = [
+        "made: accepted, entered",
+        "decided by asha: Receipt seen",
+        "rejected, blocked, revoked",
+    ];
+    let places = in_order.map(|part| story.find(part));
+    assert!(places[0].is_some() && places.is_sorted(), "{story}");
 }
 
 #[tokio::test]
 async fn reopened_entry_holds_its_code_and_can_be_accepted_again() {
-    for free_code in [&[][..], &["--free-code"]] {
+    for free_code in ["", "--free-code"] {
         let stack = Stack::with_chai().await;
         minted(&stack, None).await;
         let entered = accepted(&stack, None).await;
         let id = entered.submission_id.to_string();
-        stack.fine(&on("revoke", &id, free_code)).await;
-        assert_eq!(claim(&stack).await.is_none(), !free_code.is_empty());
+        stack
+            .fine(format!("submission revoke {id} {free_code} {WHY}"))
+            .await;
+        assert_eq!(hold(&stack).await.is_none(), !free_code.is_empty());
 
-        let reopened = stack.json(&on("reopen", &id, &[])).await;
-        assert_eq!(
-            json!([reopened["state"], reopened["reasons"]]),
-            json!(["unknown", ["reopened"]])
-        );
+        let reopened = stack.json(format!("submission reopen {id} {WHY}")).await;
+        assert_eq!(reopened["state"], "unknown");
+        assert_eq!(reopened["reasons"], json!(["reopened"]));
         assert_eq!(counts(&stack, &entered).await, (1, 1, 0));
-        let held = claim(&stack).await.expect("it holds the code");
+        let held = hold(&stack).await.expect("it holds the code");
         let expected = CodeHold {
             entrant: entered.entrant_id.clone(),
             submission_id: entered.submission_id,
@@ -143,20 +111,18 @@ async fn reopened_entry_holds_its_code_and_can_be_accepted_again() {
         };
         assert_eq!(held, expected);
         let listed = stack
-            .json(&line(
-                "submission list --campaign chai-bora-2026 --unsettled",
-            ))
+            .json("submission list --campaign chai-bora-2026 --unsettled")
             .await;
         assert_eq!(listed["submissions"][0]["settling"]["assignee"], "operator");
 
-        let error = stack.refused(&["submission", "resume", &id]).await;
-        assert_eq!(
-            error["code"], "nothing_to_resume",
-            "the service would accept it unseen"
-        );
-        stack.fine(&on("settle", &id, &["--accept"])).await;
+        stack
+            .refused(format!("submission resume {id}"), "nothing_to_resume")
+            .await;
+        stack
+            .fine(format!("submission settle {id} --accept {WHY}"))
+            .await;
         assert_eq!(counts(&stack, &entered).await, (1, 1, 2));
-        assert!(claim(&stack).await.is_some_and(|claim| claim.redeemed));
+        assert!(hold(&stack).await.is_some_and(|claim| claim.redeemed));
     }
 }
 
@@ -166,88 +132,49 @@ async fn what_is_not_free_any_more_is_not_taken_back() {
     minted(&stack, None).await;
     let first = accepted(&stack, None).await;
     let id = first.submission_id.to_string();
-    stack.fine(&on("revoke", &id, &["--free-code"])).await;
+    stack
+        .fine(format!("submission revoke {id} --free-code {WHY}"))
+        .await;
     let second = accepted(&stack, None).await;
+    stack
+        .refused(format!("submission reopen {id} {WHY}"), "code_taken")
+        .await;
     assert_eq!(
-        stack.refused(&on("reopen", &id, &[])).await["code"],
-        "code_taken"
-    );
-    assert_eq!(
-        claim(&stack).await.map(|claim| claim.submission_id),
+        hold(&stack).await.map(|claim| claim.submission_id),
         Some(second.submission_id)
     );
     stack
-        .fine(&on(
-            "revoke",
-            &second.submission_id.to_string(),
-            &["--free-code"],
+        .fine(format!(
+            "submission revoke {} --free-code {WHY}",
+            second.submission_id
         ))
         .await;
 
     stack
-        .fine(&[
-            "phone",
-            "block",
-            "--campaign",
-            "chai-bora-2026",
-            "--why",
-            "Sells codes",
-            "0712345678",
-        ])
+        .fine("phone block --campaign chai-bora-2026 --why 'Sells codes' 0712345678")
         .await;
-    assert_eq!(
-        stack.refused(&on("reopen", &id, &[])).await["code"],
-        "phone_blocked"
-    );
     stack
-        .fine(&line(
-            "phone unblock --campaign chai-bora-2026 --why Mistaken 0712345678",
-        ))
+        .refused(format!("submission reopen {id} {WHY}"), "phone_blocked")
+        .await;
+    stack
+        .fine("phone unblock --campaign chai-bora-2026 --why Mistaken 0712345678")
         .await;
     for _ in 0..3 {
-        write(
-            &stack,
-            &submission(
-                random::submission_id(),
-                SubmissionStatus::accepted(1, None),
-                None,
-            ),
-            None,
-        )
-        .await;
+        crate::submission::accepted(&stack, 1).await;
     }
+    stack
+        .refused(format!("submission reopen {id} {WHY}"), "place_taken")
+        .await;
     assert_eq!(
-        stack.refused(&on("reopen", &id, &[])).await["code"],
-        "place_taken",
-        "three a day"
-    );
-    assert_eq!(
-        (claim(&stack).await, counts(&stack, &first).await),
+        (hold(&stack).await, counts(&stack, &first).await),
         (None, (3, 3, 3))
     );
 
-    let batch =
-        line("code void --yes --campaign chai-bora-2026 --environment live --batch batch-1");
+    let batch = "code void --yes --campaign chai-bora-2026 --environment live --batch batch-1";
     stack.fine(&batch).await;
-    assert_eq!(
-        stack.refused(&on("reopen", &id, &[])).await["code"],
-        "code_void"
-    );
-}
-
-/// Runs a command under another identity and name.
-pub(crate) async fn by(stack: &Stack, operator: &str, args: Vec<&str>) -> Ended {
-    let (identity, name) = operator.split_once('/').unwrap_or((operator, operator));
-    let identity = [("AWS_ACCESS_KEY_ID".to_owned(), identity.to_owned())]
-        .into_iter()
-        .collect();
-    let args = [&args[..], &["--by", name, "--json"]].concat();
-    run(
-        &args,
-        stack.env.clone().overridden_by(identity),
-        &stack.clock,
-    )
-    .await
+    stack
+        .refused(format!("submission reopen {id} {WHY}"), "code_void")
+        .await;
 }
 
 #[tokio::test]
@@ -256,106 +183,93 @@ async fn a_prize_is_taken_back_by_two_people_alone() {
     minted(&stack, Some("A kettle")).await;
     let won = accepted(&stack, Some("A kettle")).await;
     let id = won.submission_id.to_string();
-    let state = async || stack.json(&["submission", "show", &id]).await["submissions"][0].clone();
+    let state =
+        async || stack.json(format!("submission show {id}")).await["submissions"][0].clone();
     for what in ["revoke", "reopen"] {
         stack.clock.advance(Duration::from_secs(60));
         let before = state().await;
-        assert_eq!(
-            by(&stack, "asha", on(what, &id, &[])).await.code,
-            ops_core::EXIT_OK
-        );
+        stack
+            .json_by("asha", format!("submission {what} {id} {WHY}"))
+            .await;
         let after = state().await;
-        assert_eq!(
-            (&before["state"], &before["updated_at"]),
-            (&after["state"], &after["updated_at"])
-        );
+        assert_eq!(before["state"], after["state"]);
+        assert_eq!(before["updated_at"], after["updated_at"]);
         assert_eq!(after["proposal"]["decision"]["by"], "asha");
         for same in ["asha/juma", "juma/ASHA"] {
-            let refused = by(&stack, same, on(what, &id, &[])).await;
-            assert!(
-                refused.err.contains("second_person_needed"),
-                "{same}: {}",
-                refused.err
-            );
+            let refused = stack
+                .run_by(same, format!("submission {what} {id} {WHY}"))
+                .await;
+            refused.refused("second_person_needed");
         }
         if what == "revoke" {
             // Another correction is a new proposal.
-            let other = by(&stack, "juma", on(what, &id, &["--free-code"])).await;
-            let other: Value = serde_json::from_str(&other.out).expect("JSON");
+            let other = stack
+                .json_by("juma", format!("submission {what} {id} --free-code {WHY}"))
+                .await;
             assert_eq!(other["replaced_proposal"]["decision"]["by"], "asha");
-            let told = stack.run(&on(what, &id, &["--by", "asha"])).await.out;
-            assert!(
-                told.contains("This replaces what juma asked for at"),
-                "{told}"
+            let told = stack
+                .run(format!("submission {what} {id} --by asha {WHY}"))
+                .await
+                .out;
+            assert_contains!(
+                told,
+                "This replaces what juma asked for at",
+                "to revoke and free the code"
             );
-            assert!(told.contains("to revoke and free the code"), "{told}");
         }
-        let corrected = by(&stack, "juma", on(what, &id, &[])).await;
-        let corrected: Value = serde_json::from_str(&corrected.out).expect("JSON");
+        let corrected = stack
+            .json_by("juma", format!("submission {what} {id} {WHY}"))
+            .await;
         assert_ne!(corrected["state"], before["state"]);
         let decision = &corrected["decision"];
-        assert_eq!(
-            json!([decision["by"], decision["confirmed"]["by"]]),
-            json!(["asha", "juma"])
-        );
+        assert_eq!(decision["by"], "asha");
+        assert_eq!(decision["confirmed"]["by"], "juma");
         assert_eq!(corrected["proposal"], json!(null));
     }
     stack.clock.advance(Duration::from_secs(60));
-    assert_eq!(
-        by(&stack, "asha", on("settle", &id, &["--accept"]))
-            .await
-            .code,
-        ops_core::EXIT_OK
-    );
-    let accept = by(&stack, "juma", on("settle", &id, &["--accept"])).await;
-    let accept: Value = serde_json::from_str(&accept.out).expect("JSON");
-    assert_eq!(
-        json!([accept["instant_win"], accept["message_key"]]),
-        json!(["A kettle", MessageKey::InstantWin])
-    );
-    let story = stack.fine(&["submission", "timeline", &id]).await;
-    assert_eq!(
-        story
-            .matches("decided by asha: Receipt seen; confirmed by juma: Receipt seen")
-            .count(),
-        3,
-        "{story}"
-    );
+    stack
+        .json_by("asha", format!("submission settle {id} --accept {WHY}"))
+        .await;
+    let accept = stack
+        .json_by("juma", format!("submission settle {id} --accept {WHY}"))
+        .await;
+    assert_eq!(accept["instant_win"], "A kettle");
+    assert_eq!(accept["message_key"], json!(MessageKey::InstantWin));
+    let story = stack.fine(format!("submission timeline {id}")).await;
+    let decided = "decided by asha: Receipt seen; confirmed by juma: Receipt seen";
+    assert_eq!(story.matches(decided).count(), 3, "{story}");
 }
 
 #[tokio::test]
 async fn own_decision_is_not_reopened() {
     let stack = Stack::with_chai().await;
     for verdict in [
-        &["--accept", "--receipt-code", CODE][..],
-        &["--reject", "receipt_wrong_store"],
+        &format!("--accept --receipt-code {CODE}"),
+        "--reject receipt_wrong_store",
     ] {
         let waiting = with_receipt(&stack, photo(None), as_it_is).await;
         let id = waiting.submission_id.to_string();
-        assert_eq!(
-            by(&stack, "neema", on("settle", &id, verdict)).await.code,
-            ops_core::EXIT_OK
-        );
-        if verdict.contains(&"--accept") {
+        stack
+            .json_by("neema", format!("submission settle {id} {verdict} {WHY}"))
+            .await;
+        if verdict.contains("--accept") {
             // Revoking gives no prize, so one person may.
-            assert_eq!(
-                by(&stack, "neema", on("revoke", &id, &[])).await.code,
-                ops_core::EXIT_OK
-            );
+            stack
+                .json_by("neema", format!("submission revoke {id} {WHY}"))
+                .await;
         }
-        let rows = async || stack.json(&["audit", "verify"]).await["count"].clone();
+        let rows = async || stack.json("audit verify").await["count"].clone();
         let before = rows().await;
         for same in ["neema/juma", "juma/NEEMA"] {
-            let refused = by(&stack, same, on("reopen", &id, &[])).await;
-            assert!(
-                refused.err.contains("second_person_needed"),
-                "{same}: {}",
-                refused.err
-            );
+            let refused = stack
+                .run_by(same, format!("submission reopen {id} {WHY}"))
+                .await;
+            refused.refused("second_person_needed");
         }
         assert_eq!(rows().await, before, "what is refused is no row");
-        let reopened = by(&stack, "juma", on("reopen", &id, &[])).await;
-        assert_eq!(reopened.code, ops_core::EXIT_OK, "{}", reopened.err);
+        stack
+            .json_by("juma", format!("submission reopen {id} {WHY}"))
+            .await;
     }
 }
 
@@ -364,36 +278,41 @@ async fn a_revoked_receipt_can_be_entered_again_and_counts_once() {
     let stack = Stack::with_chai().await;
     let first = with_receipt(&stack, photo(None), as_it_is).await;
     let second = with_receipt(&stack, photo(None), as_it_is).await;
-    let (first_id, second_id) = (
-        first.submission_id.to_string(),
-        second.submission_id.to_string(),
-    );
-    let accept = ["--accept", "--receipt-code", CODE];
-    stack.fine(&on("settle", &first_id, &accept)).await;
-    stack.fine(&on("revoke", &first_id, &[])).await;
-    let tables = stack.tables().await;
+    let [first_id, second_id] = [first.submission_id, second.submission_id];
+    let accept = format!("--accept --receipt-code {CODE}");
+    stack
+        .fine(format!("submission settle {first_id} {accept} {WHY}"))
+        .await;
+    stack
+        .fine(format!("submission revoke {first_id} {WHY}"))
+        .await;
+    let tables = stack.tables();
     let owner = async || {
-        tables
-            .store
-            .receipts()
-            .purchase(&first.scope, &code())
-            .await
-            .expect("it answers")
+        let receipts = tables.store.receipts();
+        let owner = receipts.purchase(&first.scope, &code()).await;
+        owner.expect("it answers")
     };
     assert_eq!(owner().await, None);
-    stack.fine(&on("settle", &second_id, &accept)).await;
+    stack
+        .fine(format!("submission settle {second_id} {accept} {WHY}"))
+        .await;
 
-    let reopened = by(&stack, "juma", on("reopen", &first_id, &[])).await;
-    let reopened: Value = serde_json::from_str(&reopened.out).expect("JSON");
+    let reopened = stack
+        .json_by("juma", format!("submission reopen {first_id} {WHY}"))
+        .await;
     assert_eq!(reopened["display_status"], "receipt_in_review");
-    assert_eq!(
-        stack.refused(&on("settle", &first_id, &["--accept"])).await["code"],
-        "receipt_code_needed"
-    );
-    assert_eq!(
-        stack.refused(&on("settle", &first_id, &accept)).await["code"],
-        "purchase_taken"
-    );
+    stack
+        .refused(
+            format!("submission settle {first_id} --accept {WHY}"),
+            "receipt_code_needed",
+        )
+        .await;
+    stack
+        .refused(
+            format!("submission settle {first_id} {accept} {WHY}"),
+            "purchase_taken",
+        )
+        .await;
     assert_eq!(owner().await, Some(second.submission_id));
     assert_eq!(counts(&stack, &first).await, (2, 2, 2));
 }
@@ -401,45 +320,34 @@ async fn a_revoked_receipt_can_be_entered_again_and_counts_once() {
 #[tokio::test]
 async fn what_cannot_be_corrected_is_said() {
     let stack = Stack::with_chai().await;
-    let waiting = with_receipt(&stack, photo(None), as_it_is)
-        .await
-        .submission_id
-        .to_string();
-    let entered = accepted(&stack, None).await.submission_id.to_string();
+    let waiting = with_receipt(&stack, photo(None), as_it_is).await;
+    let entered = accepted(&stack, None).await;
+    let [waiting, entered] = [waiting, entered].map(|one| one.submission_id.to_string());
+    let unknown = random::submission_id().to_string();
     for (what, name, code) in [
-        ("revoke", &waiting, "not_settled"),
+        ("revoke", waiting.as_str(), "not_settled"),
         ("reopen", &waiting, "not_settled"),
         ("reopen", &entered, "accepted"),
-        ("revoke", &"nothing".to_owned(), "name_invalid"),
-        (
-            "reopen",
-            &random::submission_id().to_string(),
-            "submission_unknown",
-        ),
+        ("revoke", "nothing", "name_invalid"),
+        ("reopen", &unknown, "submission_unknown"),
     ] {
-        assert_eq!(
-            stack.refused(&on(what, name, &[])).await["code"],
-            code,
-            "{what} {code}"
-        );
+        stack
+            .refused(format!("submission {what} {name} {WHY}"), code)
+            .await;
     }
     stack
-        .fine(&on(
-            "settle",
-            &waiting,
-            &["--reject", "receipt_wrong_store"],
+        .fine(format!(
+            "submission settle {waiting} --reject receipt_wrong_store {WHY}"
         ))
         .await;
-    assert_eq!(
-        stack.refused(&on("revoke", &waiting, &[])).await["code"],
-        "not_accepted"
-    );
-    let ended = stack.run(&["submission", "revoke", &entered]).await;
-    assert!(
-        ended.code == ops_core::EXIT_USAGE && ended.err.contains("--why <TEXT>"),
-        "{}",
-        ended.err
-    );
+    stack
+        .refused(format!("submission revoke {waiting} {WHY}"), "not_accepted")
+        .await;
+    let ended = stack
+        .run(format!("submission revoke {entered}"))
+        .await
+        .misused();
+    assert_contains!(ended, "--why <TEXT>");
 }
 
 #[tokio::test]
@@ -447,25 +355,30 @@ async fn a_code_that_stayed_used_is_not_freed_silently_later() {
     let stack = Stack::with_chai().await;
     minted(&stack, None).await;
     let id = accepted(&stack, None).await.submission_id.to_string();
-    stack.fine(&on("revoke", &id, &[])).await;
-    let error = stack.refused(&on("revoke", &id, &["--free-code"])).await;
-    assert_eq!(error["code"], "already_revoked");
-    let message = error["message"].as_str().expect("a message");
-    assert!(
-        message.contains("its code stays used") && message.contains("ops submission reopen"),
-        "{message}"
-    );
-    assert!(claim(&stack).await.is_some());
-    stack.fine(&on("reopen", &id, &[])).await;
-    stack.fine(&on("settle", &id, &["--accept"])).await;
-    stack.fine(&on("revoke", &id, &["--free-code"])).await;
-    assert!(
+    stack.fine(format!("submission revoke {id} {WHY}")).await;
+    let message = stack
+        .refused(
+            format!("submission revoke {id} --free-code {WHY}"),
+            "already_revoked",
+        )
+        .await
+        .message;
+    assert_contains!(message, "its code stays used", "ops submission reopen");
+    assert!(hold(&stack).await.is_some());
+    stack.fine(format!("submission reopen {id} {WHY}")).await;
+    stack
+        .fine(format!("submission settle {id} --accept {WHY}"))
+        .await;
+    stack
+        .fine(format!("submission revoke {id} --free-code {WHY}"))
+        .await;
+    assert_contains!(
         stack
-            .fine(&on("revoke", &id, &["--free-code"]))
-            .await
-            .contains("was revoked already")
+            .fine(format!("submission revoke {id} --free-code {WHY}"))
+            .await,
+        "was revoked already"
     );
-    assert_eq!(claim(&stack).await, None);
+    assert_eq!(hold(&stack).await, None);
 }
 
 #[tokio::test]
@@ -473,8 +386,8 @@ async fn of_two_who_revoke_at_once_one_does() {
     let stack = Stack::with_chai().await;
     let entered = accepted(&stack, None).await;
     let id = entered.submission_id.to_string();
-    let revoke = on("revoke", &id, &[]);
-    let (one, other): (Ended, Ended) = tokio::join!(stack.run(&revoke), stack.run(&revoke));
+    let revoke = format!("submission revoke {id} {WHY}");
+    let (one, other) = tokio::join!(stack.run(&revoke), stack.run(&revoke));
     let done = [&one, &other]
         .iter()
         .filter(|ended| ended.out.contains("taken back"))
@@ -483,19 +396,15 @@ async fn of_two_who_revoke_at_once_one_does() {
     assert_eq!(counts(&stack, &entered).await, (0, 0, 0));
 }
 
-/// An operator's act on one of two submissions.
-fn any_act() -> impl Strategy<Value = (usize, Vec<&'static str>)> {
-    let acts: Vec<(&str, Vec<&str>)> = vec![
-        ("revoke", vec![]),
-        ("revoke", vec!["--free-code"]),
-        ("reopen", vec![]),
-        ("settle", vec!["--accept"]),
-        ("settle", vec!["--reject", "invalid"]),
+/// What an operator does with one of two submissions, and its options.
+fn any_act() -> impl Strategy<Value = (usize, [&'static str; 2])> {
+    let acts = vec![
+        ["revoke", ""],
+        ["revoke", "--free-code"],
+        ["reopen", ""],
+        ["settle", "--accept"],
+        ["settle", "--reject invalid"],
     ];
-    let acts: Vec<Vec<&str>> = acts
-        .into_iter()
-        .map(|(what, options)| [&[what][..], &options].concat())
-        .collect();
     (0..2usize, prop::sample::select(acts))
 }
 
@@ -509,12 +418,11 @@ async fn corrections_in_any_order_keep_counts_and_one_holder() {
         accepted_after(&stack, &first).await.submission_id,
     ];
     let acts = prop::collection::vec(any_act(), 60).new_tree(&mut TestRunner::deterministic());
-    for (which, act) in acts.expect("acts").current() {
-        let id = ids[which].to_string();
-        let [what, options @ ..] = &act[..] else {
-            continue;
-        };
-        let ended = stack.run(&on(what, &id, options)).await;
+    for (which, [what, options]) in acts.expect("acts").current() {
+        let id = ids[which];
+        let ended = stack
+            .run(format!("submission {what} {id} {options} {WHY}"))
+            .await;
         assert!(
             ended.code == ops_core::EXIT_OK || ended.err.starts_with("error: "),
             "{}",
@@ -522,7 +430,7 @@ async fn corrections_in_any_order_keep_counts_and_one_holder() {
         );
         let mut shown: Vec<Value> = Vec::new();
         for id in &ids {
-            let document = stack.json(&["submission", "show", &id.to_string()]).await;
+            let document = stack.json(format!("submission show {id}")).await;
             shown.push(document["submissions"][0].clone());
         }
         let counting: Vec<_> = shown
@@ -538,9 +446,9 @@ async fn corrections_in_any_order_keep_counts_and_one_holder() {
         assert_eq!(
             counts(&stack, &first).await,
             (places, places, entries),
-            "after {what} {options:?}"
+            "after {what} {options}"
         );
-        let holder = claim(&stack).await;
+        let holder = hold(&stack).await;
         if let Some(one) = counting.first() {
             let holder = holder.expect("a code");
             assert_eq!(json!(holder.submission_id), one["id"]);
@@ -555,10 +463,9 @@ async fn corrections_in_any_order_keep_counts_and_one_holder() {
 /// Frees a code, and writes another accepted submission with it.
 async fn accepted_after(stack: &Stack, first: &Submission) -> Submission {
     stack
-        .fine(&on(
-            "revoke",
-            &first.submission_id.to_string(),
-            &["--free-code"],
+        .fine(format!(
+            "submission revoke {} --free-code {WHY}",
+            first.submission_id
         ))
         .await;
     accepted(stack, None).await

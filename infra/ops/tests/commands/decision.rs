@@ -2,20 +2,37 @@
 
 pub(crate) mod prize;
 
+use common::domain::ids::SubmissionId;
 use common::domain::receipt::judgement::ReceiptSummary;
 use common::domain::settling::{PendingSettlement, StepLease};
 use common::domain::submission::transition::{Findings, Transition};
 use common::domain::submission::{Submission, SubmissionStatus};
-use common::random;
 use common::store::submission_writes::SettleResult;
 use serde_json::json;
+use service_tests::text::list_of;
 
-use crate::review::{CODE, as_it_is, code, photo, shown, typed, with_receipt};
+use crate::review::{CODE, as_it_is, code, photo, shown, shown_with, typed, with_receipt};
 use crate::submission::{WHY, entrant, submission, write};
-use crate::support::{Ended, NOW, Stack};
+use crate::support::{NOW, Stack};
 
-fn settle<'a>(id: &'a str, how: &[&'a str]) -> Vec<&'a str> {
-    [&["submission", "settle", id][..], how, &WHY].concat()
+/// The submission that a receipt was counted for.
+async fn owner(stack: &Stack, submission: &Submission) -> Option<SubmissionId> {
+    let receipts = stack.tables().store.receipts().clone();
+    let owner = receipts.purchase(&submission.scope, &code()).await;
+    owner.expect("it answers")
+}
+
+/// A submission whose receipt was counted as this many entries.
+fn counted(entries: u32) -> impl FnOnce(Submission) -> Submission {
+    move |submission| Submission {
+        receipt: Some(ReceiptSummary {
+            date: None,
+            branch: None,
+            items_summary: None,
+            counted_entries: Some(entries),
+        }),
+        ..submission
+    }
 }
 
 #[tokio::test]
@@ -23,49 +40,36 @@ async fn a_receipt_is_accepted_once_by_the_code_that_a_person_read() {
     let stack = Stack::with_chai().await;
     let first = with_receipt(&stack, photo(None), as_it_is).await;
     let second = with_receipt(&stack, photo(None), as_it_is).await;
-    let (first_id, second_id) = (
-        first.submission_id.to_string(),
-        second.submission_id.to_string(),
-    );
+    let [first_id, second_id] = [first.submission_id, second.submission_id];
     let settled = stack
-        .json(&settle(
-            &first_id,
-            &["--accept", "--receipt-code", "ab12-cd3456"],
+        .json(format!(
+            "submission settle {first_id} --accept --receipt-code ab12-cd3456 {WHY}"
         ))
         .await;
-    assert_eq!(
-        json!([settled["review_status"], settled["purchase_known"]]),
-        json!(["verified", true])
-    );
-    let tables = stack.tables().await;
-    let owner = tables
-        .store
-        .receipts()
-        .purchase(&first.scope, &code())
-        .await
-        .expect("it answers");
-    assert_eq!(owner, Some(first.submission_id));
+    assert_eq!(settled["review_status"], "verified");
+    assert_eq!(settled["purchase_known"], true);
+    assert_eq!(owner(&stack, &first).await, Some(first.submission_id));
 
-    let error = stack
-        .refused(&settle(&second_id, &["--accept", "--receipt-code", CODE]))
-        .await;
-    assert_eq!(error["code"], "purchase_taken");
-    let message = error["message"].as_str().expect("a message");
-    assert!(
-        message.contains("`--reject receipt_already_used`") && !message.contains(CODE),
-        "{message}"
-    );
+    let message = stack
+        .refused(
+            format!("submission settle {second_id} --accept --receipt-code {CODE} {WHY}"),
+            "purchase_taken",
+        )
+        .await
+        .message;
+    assert_contains!(message, "`--reject receipt_already_used`");
+    assert_lacks!(message, CODE);
     assert_eq!(
-        shown(&stack, &second, &[]).await.0["review_status"],
+        shown(&stack, &second).await["review_status"],
         "under_review"
     );
     let settled = stack
-        .json(&settle(&second_id, &["--reject", "receipt_already_used"]))
+        .json(format!(
+            "submission settle {second_id} --reject receipt_already_used {WHY}"
+        ))
         .await;
-    assert_eq!(
-        json!([settled["state"], settled["display_status"]]),
-        json!(["rejected", "needs_attention"])
-    );
+    assert_eq!(settled["state"], "rejected");
+    assert_eq!(settled["display_status"], "needs_attention");
     let entrant = entrant(&stack, &first).await;
     assert_eq!(
         (entrant.entries, entrant.total),
@@ -82,42 +86,44 @@ async fn the_purchase_of_the_record_is_taken_and_no_other() {
         ..submission
     };
     let waiting = with_receipt(&stack, photo(None), known).await;
-    let id = waiting.submission_id.to_string();
+    let id = waiting.submission_id;
     let error = stack
-        .refused(&settle(&id, &["--accept", "--receipt-code", "ZZ12CD3456"]))
+        .refused(
+            format!("submission settle {id} --accept --receipt-code ZZ12CD3456 {WHY}"),
+            "receipt_code_differs",
+        )
         .await;
-    assert_eq!(error["code"], "receipt_code_differs");
-    assert!(!error.to_string().contains("CD3456"), "{error}");
-    stack.fine(&settle(&id, &["--accept"])).await;
-    let tables = stack.tables().await;
-    let owner = tables
-        .store
-        .receipts()
-        .purchase(&waiting.scope, &code())
-        .await
-        .expect("it answers");
-    assert_eq!(owner, Some(waiting.submission_id));
+    assert_lacks!(error.message, "CD3456");
+    stack
+        .fine(format!("submission settle {id} --accept {WHY}"))
+        .await;
+    assert_eq!(owner(&stack, &waiting).await, Some(waiting.submission_id));
 }
 
 #[tokio::test]
 async fn without_a_purchase_accepting_a_receipt_has_to_be_meant() {
     let stack = Stack::with_chai().await;
     let waiting = with_receipt(&stack, typed(), as_it_is).await;
-    let id = waiting.submission_id.to_string();
-    let error = stack.refused(&settle(&id, &["--accept"])).await;
-    assert_eq!(error["code"], "receipt_code_needed");
-    let message = error["message"].as_str().expect("a message");
-    assert!(
-        message.contains("--receipt-code CODE") && message.contains("--without-receipt-code"),
-        "{message}"
-    );
+    let id = waiting.submission_id;
+    let message = stack
+        .refused(
+            format!("submission settle {id} --accept {WHY}"),
+            "receipt_code_needed",
+        )
+        .await
+        .message;
+    assert_contains!(message, "--receipt-code CODE", "--without-receipt-code");
     let error = stack
-        .refused(&settle(&id, &["--accept", "--receipt-code", "no code!"]))
+        .refused(
+            format!("submission settle {id} --accept --receipt-code 'no code!' {WHY}"),
+            "receipt_code_invalid",
+        )
         .await;
-    assert_eq!(error["code"], "receipt_code_invalid");
-    assert!(!error.to_string().contains("no code!"), "{error}");
+    assert_lacks!(error.message, "no code!");
     let settled = stack
-        .json(&settle(&id, &["--accept", "--without-receipt-code"]))
+        .json(format!(
+            "submission settle {id} --accept --without-receipt-code {WHY}"
+        ))
         .await;
     assert_eq!(
         settled["reasons"],
@@ -125,14 +131,18 @@ async fn without_a_purchase_accepting_a_receipt_has_to_be_meant() {
     );
     assert_eq!(settled["purchase_known"], false);
 
-    let bare = submission(random::submission_id(), SubmissionStatus::unknown(), None);
+    let bare = submission(SubmissionStatus::unknown(), None);
     write(&stack, &bare, None).await;
-    let id = bare.submission_id.to_string();
-    let error = stack
-        .refused(&settle(&id, &["--accept", "--receipt-code", CODE]))
+    let id = bare.submission_id;
+    stack
+        .refused(
+            format!("submission settle {id} --accept --receipt-code {CODE} {WHY}"),
+            "receipt_absent",
+        )
         .await;
-    assert_eq!(error["code"], "receipt_absent");
-    let settled = stack.json(&settle(&id, &["--accept"])).await;
+    let settled = stack
+        .json(format!("submission settle {id} --accept {WHY}"))
+        .await;
     assert_eq!(settled["reasons"], json!(["entered", "operator_decision"]));
 }
 
@@ -145,7 +155,7 @@ async fn a_decision_made_while_the_service_works_stands() {
         ..submission
     };
     let due = with_receipt(&stack, typed(), fresh).await;
-    let store = stack.tables().await.store;
+    let store = stack.tables().store;
     let Some(StepLease::Leased(settling)) =
         due.settling.as_ref().map(|settling| settling.lease(NOW))
     else {
@@ -159,17 +169,15 @@ async fn a_decision_made_while_the_service_works_stands() {
         store.settle(&due, &begun, None).await.expect("it answers"),
         SettleResult::Committed
     );
-    assert!(
-        shown(&stack, &due, &[])
-            .await
-            .1
-            .lines()
-            .any(|line| line.split_whitespace().eq(["under_way", "true"]))
-    );
+    let text = shown_with(&stack, &due, "").await.1;
+    let mut lines = text.lines().map(|line| line.split_whitespace());
+    assert!(lines.any(|line| line.eq(["under_way", "true"])), "{text}");
 
-    let id = due.submission_id.to_string();
+    let id = due.submission_id;
     stack
-        .fine(&settle(&id, &["--accept", "--receipt-code", CODE]))
+        .fine(format!(
+            "submission settle {id} --accept --receipt-code {CODE} {WHY}"
+        ))
         .await;
     let accept = Transition::Accept {
         entries: 9,
@@ -195,15 +203,19 @@ async fn what_a_partner_may_be_redeeming_is_not_refused_by_hand() {
     let asked = Submission {
         partner_code: Some("OKAY-1".parse().expect("a code")),
         settling: Some(PendingSettlement::asking(NOW)),
-        ..submission(random::submission_id(), SubmissionStatus::checking(), None)
+        ..submission(SubmissionStatus::checking(), None)
     };
     write(&stack, &asked, None).await;
-    let id = asked.submission_id.to_string();
-    let error = stack.refused(&settle(&id, &["--reject", "invalid"])).await;
-    assert_eq!(error["code"], "partner_is_asked");
-    assert!(!error.to_string().contains("OKAY-1"), "{error}");
+    let id = asked.submission_id;
+    let error = stack
+        .refused(
+            format!("submission settle {id} --reject invalid {WHY}"),
+            "partner_is_asked",
+        )
+        .await;
+    assert_lacks!(error.message, "OKAY-1");
 
-    let store = stack.tables().await.store;
+    let store = stack.tables().store;
     let left = asked
         .settling
         .as_ref()
@@ -216,7 +228,9 @@ async fn what_a_partner_may_be_redeeming_is_not_refused_by_hand() {
         store.settle(&asked, &left, None).await.expect("it answers"),
         SettleResult::Committed
     );
-    stack.fine(&settle(&id, &["--reject", "invalid"])).await;
+    stack
+        .fine(format!("submission settle {id} --reject invalid {WHY}"))
+        .await;
 }
 
 #[tokio::test]
@@ -224,75 +238,57 @@ async fn of_two_decisions_at_once_one_stands() {
     let stack = Stack::with_chai().await;
     for _ in 0..5 {
         let waiting = with_receipt(&stack, photo(None), as_it_is).await;
-        let id = waiting.submission_id.to_string();
-        let accept = settle(&id, &["--accept", "--without-receipt-code"]);
-        let reject = settle(&id, &["--reject", "receipt_unreadable"]);
+        let id = waiting.submission_id;
+        let accept = format!("submission settle {id} --accept --without-receipt-code {WHY}");
+        let reject = format!("submission settle {id} --reject receipt_unreadable {WHY}");
         let (accepted, rejected) = tokio::join!(stack.run(&accept), stack.run(&reject));
-        let state = shown(&stack, &waiting, &[]).await.0["state"].clone();
-        let (winner, loser): (&Ended, &Ended) = if state == "accepted" {
-            (&accepted, &rejected)
+        let state = shown(&stack, &waiting).await["state"].clone();
+        let (winner, loser) = if state == "accepted" {
+            (accepted, rejected)
         } else {
-            (&rejected, &accepted)
+            (rejected, accepted)
         };
-        assert_eq!(
-            (winner.code, loser.code),
-            (ops_core::EXIT_OK, ops_core::EXIT_FAILURE),
-            "{}{}",
-            winner.err,
-            loser.err
-        );
+        winner.fine();
+        let loser = loser.failed();
         let told = ["changed in the meantime", "settled already"]
             .iter()
-            .any(|part| loser.err.contains(part));
-        assert!(told, "{}", loser.err);
+            .any(|part| loser.contains(part));
+        assert!(told, "{loser}");
     }
 }
 
 #[tokio::test]
 async fn accepted_receipt_earns_what_was_counted_by_default() {
     let stack = Stack::with_chai().await;
-    let counting = |entries| {
-        move |submission| {
-            let (date, branch, items_summary) = (None, None, None);
-            let receipt = ReceiptSummary {
-                date,
-                branch,
-                items_summary,
-                counted_entries: Some(entries),
-            };
-            Submission {
-                receipt: Some(receipt),
-                ..submission
-            }
-        }
-    };
-    let accept = ["--accept", "--without-receipt-code"];
-    let waiting = with_receipt(&stack, photo(None), counting(3)).await;
-    assert!(
-        shown(&stack, &waiting, &[])
-            .await
-            .1
-            .contains("counted_entries 3\n")
+    let accept = "--accept --without-receipt-code";
+    let waiting = with_receipt(&stack, photo(None), counted(3)).await;
+    assert_contains!(
+        shown_with(&stack, &waiting, "").await.1,
+        "counted_entries 3\n"
     );
     let text = stack
-        .fine(&settle(&waiting.submission_id.to_string(), &accept))
+        .fine(format!(
+            "submission settle {} {accept} {WHY}",
+            waiting.submission_id
+        ))
         .await;
     assert!(
         text.ends_with(" settled as `entered`, with 3 entries\n"),
         "{text}"
     );
 
-    let many = with_receipt(&stack, photo(None), counting(1_000_000)).await;
-    let id = many.submission_id.to_string();
-    let error = stack.refused(&settle(&id, &accept)).await;
-    assert_eq!(error["code"], "entries_needed");
-    let message = error["message"].as_str().expect("a message");
-    assert!(
-        message.contains("1,000,000 entries") && message.contains("--entries"),
-        "{message}"
-    );
+    let many = with_receipt(&stack, photo(None), counted(1_000_000)).await;
+    let id = many.submission_id;
+    let message = stack
+        .refused(
+            format!("submission settle {id} {accept} {WHY}"),
+            "entries_needed",
+        )
+        .await
+        .message;
+    assert_contains!(message, "1,000,000 entries", "--entries");
     let settled = stack
-        .json(&settle(&id, &[&accept[..], &["--entries", "2"]].concat()))
+        .json(format!("submission settle {id} {accept} --entries 2 {WHY}"))
         .await;
     assert_eq!(settled["entries"], 2);
 }
@@ -305,50 +301,38 @@ async fn timeline_tells_what_happened_in_order() {
         ..submission
     };
     let waiting = with_receipt(&stack, photo(None), from).await;
-    let id = waiting.submission_id.to_string();
+    let id = waiting.submission_id;
     stack
-        .fine(&settle(&id, &["--accept", "--receipt-code", CODE]))
+        .fine(format!(
+            "submission settle {id} --accept --receipt-code {CODE} {WHY}"
+        ))
         .await;
     let story = stack
-        .json(&["submission", "timeline", &waiting.reference().to_string()])
+        .json(format!("submission timeline {}", waiting.reference()))
         .await;
     let told = story["submissions"][0].clone();
-    assert_eq!(
-        json!([told["id"], told["request_id"]]),
-        json!([id, "shop-4711"])
-    );
-    let events = told["events"].as_array().expect("events").iter();
+    assert_eq!(told["id"], json!(id));
+    assert_eq!(told["request_id"], "shop-4711");
+    let events = list_of(&told["events"]).iter();
     let said: Vec<_> = events
         .clone()
         .filter_map(|event| event["what"].as_str())
         .collect();
-    let place = |part: &str| {
-        said.iter()
-            .position(|what| what.contains(part))
-            .unwrap_or_else(|| panic!("{said:?}"))
-    };
     let in_order = [
-        place("receipt "),
-        place("made: pending, receipt_received, under_review"),
-        place("decided by"),
-        place("accepted, entered, verified"),
+        "receipt ",
+        "made: pending, receipt_received, under_review",
+        "decided by",
+        "accepted, entered, verified",
     ];
-    assert!(in_order.is_sorted(), "{said:?}");
+    let places = in_order.map(|part| said.iter().position(|what| what.contains(part)));
+    assert!(places[0].is_some() && places.is_sorted(), "{said:?}");
     let times: Vec<_> = events.filter_map(|event| event["at"].as_str()).collect();
     assert!(times.is_sorted(), "{times:?}");
-    assert!(
-        !story.to_string().contains(CODE) && !story.to_string().contains("712345678"),
-        "{story}"
-    );
+    assert_lacks!(story.to_string(), CODE, "712345678");
 
-    let text = stack.fine(&["submission", "timeline", &id]).await;
-    assert!(
-        text.contains("made by request shop-4711") && text.contains("accepted, entered"),
-        "{text}"
-    );
-    let error = stack.refused(&["submission", "timeline", "nothing"]).await;
-    assert_eq!(
-        error["code"],
-        stack.refused(&["submission", "show", "nothing"]).await["code"]
-    );
+    let text = stack.fine(format!("submission timeline {id}")).await;
+    assert_contains!(text, "made by request shop-4711", "accepted, entered");
+    stack
+        .refused("submission timeline nothing", "name_invalid")
+        .await;
 }

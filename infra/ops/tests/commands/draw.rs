@@ -8,7 +8,7 @@ mod erasure;
 mod interrupted;
 mod left_out;
 mod races;
-mod stored;
+pub(crate) mod stored;
 mod swapped;
 mod tampering;
 mod times;
@@ -24,9 +24,10 @@ use common::domain::timestamp::Timestamp;
 use common::random;
 use serde_json::{Value, json};
 use service_tests::service::{DEPLOYMENT_SECRET, entrant_id};
+use service_tests::text::{len_of, list_of, parse_json, text_of};
 
 use crate::submission::{submission, write};
-use crate::support::{CHAI, NOW, Stack, chai, files_in};
+use crate::support::{CHAI, NOW, Stack, chai, files_in, live};
 
 /// A time within the period.
 const ENTERED: Timestamp = Timestamp::from_millis(NOW.as_millis() - 12 * 60 * 60 * 1000);
@@ -35,7 +36,10 @@ const PERIOD: &str = "--from 2026-02-22 --to 2026-02-28";
 const PRIZE: &str = "--prize Kettle=1";
 /// Freeze to round.
 const NOTICE: Duration = Duration::from_secs(15 * 60);
-const CAMPAIGN: [&str; 2] = ["--campaign", "chai-bora-2026"];
+/// The usual draw.
+pub(crate) const DRAW: &str = "--campaign chai-bora-2026 --draw week-03";
+const RUN: &str = "draw run --campaign chai-bora-2026 --draw week-03";
+const SHOW: &str = "draw show --campaign chai-bora-2026 --draw week-03";
 
 async fn submitted(
     stack: &Stack,
@@ -54,7 +58,7 @@ async fn submitted_in(
     at: Timestamp,
 ) -> Submission {
     let (scope, phone): (_, Phone) = (chai(environment), phone.parse().expect("a phone"));
-    let made = submission(random::submission_id(), status, None);
+    let made = submission(status, None);
     let secret = DeploymentSecret::new(DEPLOYMENT_SECRET).expect("long enough");
     let made = Submission {
         entrant_id: entrant_id(&scope, &phone),
@@ -94,54 +98,51 @@ async fn with_entries() -> Stack {
     stack
 }
 
-/// A command about the campaign.
-pub(crate) fn in_campaign(words: &str) -> Vec<&str> {
-    words.split(' ').chain(CAMPAIGN).collect()
+/// A freeze into a folder of the draw's name.
+pub(crate) fn freeze(stack: &Stack, name: &str, more: &str) -> String {
+    freeze_at(stack, name, stack.clock.now().after(NOTICE), more)
 }
 
-/// Freezes into a folder of the draw's name.
-pub(crate) fn freeze(stack: &Stack, name: &str, more: &str) -> Vec<String> {
-    let (output, at) = (stack.arg(name), stack.clock.now().after(NOTICE));
-    let own =
-        format!("draw freeze --draw {name} --at {at} --output {output} --yes {PERIOD} {more}");
-    in_campaign(&own).into_iter().map(str::to_owned).collect()
+/// A freeze with a round at this time.
+fn freeze_at(stack: &Stack, name: &str, at: Timestamp, more: &str) -> String {
+    let output = stack.arg(name);
+    let own = format!("--draw {name} --at {at} --output {output} --yes {PERIOD} {more}");
+    format!("draw freeze --campaign chai-bora-2026 {own}")
 }
 
-pub(crate) fn args(owned: &[String]) -> Vec<&str> {
-    owned.iter().map(String::as_str).collect()
+/// Freezes `week-03` with one prize, and returns what `--json` prints.
+async fn frozen(stack: &Stack) -> Value {
+    frozen_as(stack, "week-03", PRIZE).await
 }
 
-/// Freezes; returns the JSON.
-async fn frozen(stack: &Stack, name: &str, more: &str) -> Value {
-    stack.json(&args(&freeze(stack, name, more))).await
+async fn frozen_as(stack: &Stack, name: &str, more: &str) -> Value {
+    stack.json(freeze(stack, name, more)).await
 }
 
-pub(crate) async fn shown(stack: &Stack, name: &str) -> Value {
-    let show = format!("draw show --draw {name}");
-    stack.json(&in_campaign(&show)).await
+/// What `ops draw show --json` prints of `week-03`.
+pub(crate) async fn shown(stack: &Stack) -> Value {
+    stack.json(SHOW).await
 }
 
-fn run<'a>(name: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    [&["draw", "run", "--draw", name], &CAMPAIGN[..], more].concat()
+/// The rows and entries of a draw.
+fn size(draw: &Value) -> [&Value; 2] {
+    ["rows", "total"].map(|name| &draw["header"][name])
+}
+
+async fn assert_no_draws(stack: &Stack) {
+    let draws = stack.tables().draws.list(&live()).await;
+    assert_eq!(draws.expect("it answers"), []);
 }
 
 fn key(draw: &Value, file: &str) -> String {
-    let text = |name: &str| draw[name].as_str().expect("text");
-    format!(
-        "chai-bora-2026/live/{}/{}/{file}",
-        text("draw"),
-        text("commitment")
-    )
+    let [name, commitment] = ["draw", "commitment"].map(|name| text_of(&draw[name]));
+    format!("chai-bora-2026/live/{name}/{commitment}/{file}")
 }
 
 /// The relay's reply for a draw's round.
 async fn relay_reply(stack: &Stack, draw: &Value) -> String {
     let url = stack.env.required("BEACON_URL").expect("the stack sets it");
-    let url = format!(
-        "{url}/{}/public/{}",
-        draw["chain"].as_str().expect("a chain"),
-        draw["round"]
-    );
+    let url = format!("{url}/{}/public/{}", text_of(&draw["chain"]), draw["round"]);
     service_tests::http::request_to_storage("GET", url)
         .send()
         .await
@@ -151,11 +152,8 @@ async fn relay_reply(stack: &Stack, draw: &Value) -> String {
 #[tokio::test]
 async fn draw_is_frozen_run_and_shown() {
     let stack = with_entries().await;
-    let frozen = frozen(&stack, "week-03", "--prize Kettle=1 --prize Tea=2").await;
-    assert_eq!(
-        (&frozen["header"]["rows"], &frozen["header"]["total"]),
-        (&json!(3), &json!(10))
-    );
+    let frozen = frozen_as(&stack, "week-03", "--prize Kettle=1 --prize Tea=2").await;
+    assert_eq!(size(&frozen), [3, 10]);
     assert_eq!(
         frozen["days"],
         json!({ "2026-02-28": { "submissions": 4, "entries": 10 } })
@@ -177,23 +175,14 @@ async fn draw_is_frozen_run_and_shown() {
             "openings.csv"
         ]
     );
-    let read = |name: &str| fs::read_to_string(folder.join(name)).expect("a file");
+    let read = |name: &str| stack.read(&format!("week-03/{name}"));
     assert_eq!(json!(read("commitment.txt")), frozen["commitment"]);
-    assert_eq!(
-        serde_json::from_str::<Value>(&read("header.json")).expect("JSON"),
-        frozen["header"]
-    );
-    let counts: Vec<u64> = read("entries.csv")
+    assert_eq!(parse_json(&read("header.json")), frozen["header"]);
+    let entries = read("entries.csv");
+    let counts = entries
         .lines()
-        .map(|line| {
-            line.rsplit(',')
-                .next()
-                .expect("a count")
-                .parse()
-                .expect("one")
-        })
-        .collect();
-    assert_eq!(counts.iter().sum::<u64>(), 10);
+        .filter_map(|line| line.rsplit_once(',')?.1.parse::<u64>().ok());
+    assert_eq!(counts.sum::<u64>(), 10);
     let mode = |name: &str| {
         let found = fs::metadata(stack.path(name)).expect("it is there");
         std::os::unix::fs::PermissionsExt::mode(&found.permissions())
@@ -206,23 +195,12 @@ async fn draw_is_frozen_run_and_shown() {
         (0o700, 0o600),
         "openings are secret"
     );
-    assert!(
-        !read("openings.csv").contains("711000"),
-        "no file has a phone"
-    );
+    assert_lacks!(read("openings.csv"), "711000");
 
-    let ran = stack
-        .run(&run("week-03", &["--output", &stack.arg("week-03")]))
-        .await;
-    assert_eq!(ran.code, ops_core::EXIT_OK, "{}", ran.err);
-    assert!(
-        ran.err.starts_with("round ")
-            && ran
-                .err
-                .contains(" at 2026-03-01 03:15:00, in 15 min; Ctrl-C"),
-        "{}",
-        ran.err
-    );
+    let ran = format!("{RUN} --output {}", stack.arg("week-03"));
+    let ran = stack.run(ran).await.fine();
+    assert!(ran.err.starts_with("round "), "{}", ran.err);
+    assert_contains!(ran.err, " at 2026-03-01 03:15:00, in 15 min; Ctrl-C");
     assert_eq!(
         ran.err.matches("Ctrl-C").count(),
         15,
@@ -233,68 +211,48 @@ async fn draw_is_frozen_run_and_shown() {
         stack.clock.now() >= NOW.after(NOTICE),
         "it waited for the round"
     );
-    let shown = shown(&stack, "week-03").await;
+    let shown = shown(&stack).await;
     assert_eq!(shown["state"], "drawn");
-    let result: Value = serde_json::from_str(&read("result.json")).expect("JSON");
+    let result = parse_json(&read("result.json"));
     for (winner, tier, place) in [(0, 0, 0), (1, 1, 0), (2, 1, 1)] {
         let winner = &shown["winners"][winner];
         assert_eq!(winner["row"], result["tiers"][tier]["order"][place]["row"]);
-        assert_eq!(
-            (&winner["region"], &winner["state"]),
-            (&json!("Mwanza"), &json!({ "is": "drawn" }))
-        );
-        assert!(
-            winner["phone"]
-                .as_str()
-                .is_some_and(|phone| phone.starts_with("+2557•••••00")),
-            "{winner}"
-        );
+        assert_eq!(winner["region"], "Mwanza");
+        assert_eq!(winner["state"], json!({ "is": "drawn" }));
+        assert_contains!(text_of(&winner["phone"]), "+2557•••••00");
     }
-    assert_eq!(shown["winners"].as_array().map(Vec::len), Some(3));
+    assert_eq!(len_of(&shown["winners"]), 3);
     assert_eq!(shown["outcome"]["randomness"], result["randomness"]);
-    let audit = stack
-        .fine(&["audit", "list", "--campaign", "chai-bora-2026"])
-        .await;
-    assert!(
-        audit.contains("draw.freeze") && audit.contains("draw.run"),
-        "{audit}"
-    );
+    let audit = stack.fine("audit list --campaign chai-bora-2026").await;
+    assert_contains!(audit, "draw.freeze", "draw.run");
 }
 
 #[tokio::test]
 async fn running_again_changes_nothing() {
     let stack = with_entries().await;
-    frozen(&stack, "week-03", "--prize Kettle=2").await;
-    let both = futures_util::future::join(
-        stack.json(&run("week-03", &[])),
-        stack.json(&run("week-03", &[])),
-    )
-    .await;
-    let (first, second) = both;
+    frozen_as(&stack, "week-03", "--prize Kettle=2").await;
+    let (first, second) = tokio::join!(stack.json(RUN), stack.json(RUN));
     assert_eq!(first["winners"], second["winners"]);
     stack.clock.advance(Duration::from_secs(3600));
-    assert_eq!(stack.json(&run("week-03", &[])).await, first);
+    assert_eq!(stack.json(RUN).await, first);
     let reply = relay_reply(&stack, &first).await;
     for file in ["00", &reply] {
         let file = stack.file("reply.json", file);
-        assert_eq!(
-            stack.json(&run("week-03", &["--beacon", &file])).await,
-            first
-        );
+        assert_eq!(stack.json(format!("{RUN} --beacon {file}")).await, first);
     }
 }
 
 #[tokio::test]
 async fn entrant_who_has_a_prize_is_skipped_if_the_rule_says_so() {
     let stack = with_entries().await;
-    frozen(
+    frozen_as(
         &stack,
-        "rule",
+        "week-03",
         "--prize Kettle=1 --prize Tea=2 --one-prize-per-entrant",
     )
     .await;
-    let drawn = stack.json(&run("rule", &[])).await;
-    let winners = drawn["winners"].as_array().expect("winners");
+    let drawn = stack.json(RUN).await;
+    let winners = list_of(&drawn["winners"]);
     let won = |state: Value| {
         let found = winners.iter().filter(|winner| winner["state"] == state);
         found
@@ -318,52 +276,43 @@ async fn entrant_gets_the_opening_of_their_row() {
     let stack = with_entries().await;
     let asking = entered(&stack, "0711000004", 5).await;
     let other = entered(&stack, "0711000004", 1).await;
-    let draw = frozen(&stack, "week-03", PRIZE).await;
+    let draw = frozen(&stack).await;
     let reference = asking.reference().to_string();
-    let told = stack.json(&["draw", "opening", &reference]).await;
+    let told = stack.json(format!("draw opening {reference}")).await;
     let opening = &told["openings"][0];
-    let text = opening["opening"].as_str().expect("text");
+    let text = text_of(&opening["opening"]);
     assert!(text.starts_with("svc-draw-entry-v1\n"), "{text}");
-    assert!(
-        text.contains(&reference) && text.contains(&other.reference().to_string()),
-        "{text}"
-    );
-    let entries = fs::read_to_string(stack.path("week-03").join("entries.csv")).expect("a file");
+    assert_contains!(text, reference, other.reference().to_string());
+    let entries = stack.read("week-03/entries.csv");
     let row = usize::try_from(opening["row"].as_u64().expect("a row")).expect("few");
     let line = entries.lines().nth(row).expect("a line");
     assert!(
-        line.starts_with(opening["hash"].as_str().expect("a hash")) && line.ends_with(",6"),
+        line.starts_with(text_of(&opening["hash"])) && line.ends_with(",6"),
         "{line}"
     );
     assert_eq!(draw["header"]["total"], 16);
-    let audit = stack
-        .fine(&["audit", "list", "--campaign", "chai-bora-2026"])
+    assert_contains!(stack.fine("audit list").await, "draw.opening");
+    stack
+        .refused("draw opening 2222-2222", "opening_unknown")
         .await;
-    assert!(audit.contains("draw.opening"), "{audit}");
-    let unknown = stack.refused(&["draw", "opening", "2222-2222"]).await;
-    assert_eq!(unknown["code"], "opening_unknown");
 }
 
 #[tokio::test]
 async fn draws_are_listed_and_those_of_tests_are_apart() {
     let stack = with_entries().await;
-    let [live, test] = ["draw show", "draw show --environment test"].map(in_campaign);
-    assert!(stack.fine(&live).await.contains("has no draws"));
-    frozen(&stack, "week-03", PRIZE).await;
-    let listed = stack.fine(&live).await;
-    assert!(listed.contains("week-03  frozen  3         10"), "{listed}");
-    assert!(stack.fine(&test).await.contains("has no draws"));
-    let rehearsal = args(&freeze(
-        &stack,
-        "rehearsal",
-        "--prize Kettle=1 --environment test",
-    ))
-    .join(" ");
-    let rehearsal: Vec<_> = rehearsal.split(' ').collect();
-    assert_eq!(
-        stack.refused(&rehearsal).await["code"],
-        "period_without_entries"
-    );
-    let unknown = stack.refused(&run("week-04", &[])).await;
-    assert_eq!(unknown["code"], "draw_unknown");
+    let live = "draw show --campaign chai-bora-2026";
+    let test = format!("{live} --environment test");
+    assert_contains!(stack.fine(live).await, "has no draws");
+    frozen(&stack).await;
+    let listed = stack.fine(live).await;
+    assert_contains!(listed, "week-03  frozen  3         10");
+    assert_contains!(stack.fine(&test).await, "has no draws");
+    let rehearsal = freeze(&stack, "rehearsal", "--prize Kettle=1 --environment test");
+    stack.refused(rehearsal, "period_without_entries").await;
+    stack
+        .refused(
+            "draw run --campaign chai-bora-2026 --draw week-04",
+            "draw_unknown",
+        )
+        .await;
 }

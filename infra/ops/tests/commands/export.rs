@@ -6,12 +6,12 @@ use std::process::Command;
 
 use common::domain::submission::{Submission, SubmissionStatus};
 use common::domain::timestamp::Timestamp;
-use common::random;
 use common::store::audit::VARIABLE as AUDIT_TABLE;
 use serde_json::{Value, json};
+use service_tests::text::{list_of, parse_json, text_of};
 
 use crate::submission::{submission, waiting, write};
-use crate::support::{CommandLine, NOW, Stack, files_in, run};
+use crate::support::{NOW, Stack, files_in};
 
 const CAMPAIGN: &str = "--campaign chai-bora-2026";
 
@@ -22,7 +22,7 @@ fn accepted(hours: i64, prize: Option<&str>) -> Submission {
     Submission {
         created_at: at,
         updated_at: at,
-        ..submission(random::submission_id(), status, None)
+        ..submission(status, None)
     }
 }
 
@@ -33,7 +33,7 @@ async fn with_three() -> (Stack, [Submission; 3]) {
     let region = Some("=HYPERLINK(\"http://bad.example\"), 7".to_owned());
     let winner = Submission { region, ..winner };
     let later = accepted(24, None);
-    let open = submission(random::submission_id(), waiting(), None);
+    let open = submission(waiting(), None);
     for submission in [&winner, &later, &open] {
         write(&stack, submission, None).await;
     }
@@ -83,19 +83,16 @@ async fn spreadsheet_gets_masked_phones_and_nothing_to_compute() {
         row.starts_with(&format!("{},", winner.submission_id)),
         "{row}"
     );
-    for cell in [
+    assert_contains!(
+        row,
         ",2557•••••678,accepted,,entered,instant_win,,2,A kettle,2026-03-01,",
         ",2026-03-01T00:00:00.000Z,2026-03-01 03:00:00,",
-        ",\"'=HYPERLINK(\"\"http://bad.example\"\"), 7\",",
-    ] {
-        assert!(row.contains(cell), "{cell}\n{row}");
-    }
-    assert!(!text.contains("712345678"));
-    assert_eq!(
-        (&manifest["rows"], &manifest["phones"]),
-        (&json!(3), &json!("masked"))
+        ",\"'=HYPERLINK(\"\"http://bad.example\"\"), 7\","
     );
-    let columns = manifest["columns"].as_array().expect("columns").len();
+    assert_lacks!(text, "712345678");
+    assert_eq!(manifest["rows"], 3);
+    assert_eq!(manifest["phones"], "masked");
+    let columns = list_of(&manifest["columns"]).len();
     assert_eq!(heading.split(',').count(), columns);
 }
 
@@ -121,10 +118,8 @@ async fn manifest_says_what_the_private_file_holds() {
     let length = std::fs::metadata(stack.path("winners.csv"))
         .expect("a file")
         .len();
-    assert_eq!(
-        (&manifest["bytes"], &manifest["rows"]),
-        (&json!(length), &json!(1))
-    );
+    assert_eq!(manifest["bytes"], json!(length));
+    assert_eq!(manifest["rows"], 1);
     assert_eq!(
         manifest["filter"],
         json!({ "from": null, "to": null, "states": [] })
@@ -186,7 +181,7 @@ async fn submissions_are_picked_by_time_and_state() {
 async fn entrants_come_with_their_counts_and_their_latest_submission() {
     let (stack, [_, later, _]) = with_three().await;
     stack
-        .fine(&format!(
+        .fine(format!(
             "phone block {CAMPAIGN} --why 'Sells codes' 0787654321"
         ))
         .await;
@@ -216,26 +211,20 @@ async fn an_existing_file_is_never_written_over() {
     let (stack, _) = with_three().await;
     let output = stack.file("taken.csv", "precious");
     let args = format!("export submissions {CAMPAIGN} --output {output}");
-    assert_eq!(stack.refused(&args).await["code"], "file_exists");
-    assert_eq!(
-        std::fs::read(stack.path("taken.csv")).expect("a file"),
-        b"precious"
-    );
+    stack.refused(&args, "file_exists").await;
+    assert_eq!(stack.read("taken.csv"), "precious");
 
     let output = stack.arg("free.csv");
     let args = format!("export submissions {CAMPAIGN} --output {output}");
     let manifest = "free.csv.manifest.json";
     stack.file(manifest, "precious");
-    assert_eq!(stack.refused(&args).await["code"], "file_exists");
-    assert_eq!(
-        std::fs::read(stack.path(manifest)).expect("a file"),
-        b"precious"
-    );
+    stack.refused(&args, "file_exists").await;
+    assert_eq!(stack.read(manifest), "precious");
     std::fs::remove_file(stack.path(manifest)).expect("it is there");
     stack.fine(&args).await;
-    let again = stack.refused(&args).await;
+    let again = stack.refused(&args, "file_exists").await;
     assert_eq!(
-        again["message"],
+        again.message,
         format!("{output} exists already; choose another --output")
     );
 }
@@ -258,12 +247,9 @@ async fn what_cannot_be_exported_is_said_before_anything_is_read() {
             "file_failed",
         ),
     ] {
-        assert_eq!(
-            stack
-                .refused(&format!("export submissions {options}"))
-                .await["code"],
-            code
-        );
+        stack
+            .refused(format!("export submissions {options}"), code)
+            .await;
     }
     let stray = "export entrants --campaign chai-bora-2026 --output a.csv --state accepted";
     assert_eq!(stack.refused(stray).await["code"], "option_unused");
@@ -281,7 +267,7 @@ fn with_room_for(kibibytes: u32, ready: &Path, args: &str) -> std::process::Outp
             "--env-file",
         ])
         .arg(ready)
-        .args(args.words())
+        .args(args.split(' '))
         .output()
         .expect("bash")
 }
@@ -300,10 +286,7 @@ async fn full_disk_leaves_nothing_and_the_export_starts_over() {
     let full = with_room_for(40, &ready, &args);
     let said = String::from_utf8(full.stderr).expect("text");
     assert_eq!(full.status.code(), Some(1), "{said}");
-    assert!(
-        said.contains("there is no room for") && said.contains("run the same command again"),
-        "{said}"
-    );
+    assert_contains!(said, "there is no room for", "run the same command again");
     assert!(!stack.path("all.csv").exists() && !stack.path("all.csv.manifest.json").exists());
     assert_eq!(files_in(stack.folder.path()), ["chai.yaml", "ready.json"]);
     let manifest = stack.json(&args).await;
@@ -325,48 +308,28 @@ async fn full_disk_leaves_nothing_and_the_export_starts_over() {
 async fn whole_phones_are_exported_only_with_a_row_in_the_audit_log() {
     let (stack, _) = with_three().await;
     let rows = async || {
-        let rows = stack.json("audit list").await["rows"]
-            .as_array()
-            .expect("rows")
-            .clone();
-        rows.into_iter()
-            .filter(|row| row["action"] == "export")
-            .collect::<Vec<_>>()
+        let mut rows = stack.audit_rows().await;
+        rows.retain(|row| row["action"] == "export");
+        rows
     };
     export(&stack, "submissions", "masked.csv", "").await;
     assert_eq!(rows().await, [Value::Null; 0], "a masked phone is no look");
     let (_, text) = export(&stack, "submissions", "whole.csv", "--phones").await;
-    assert!(text.contains(",255712345678,"), "{text}");
+    assert_contains!(text, ",255712345678,");
     let written = rows().await;
     assert_eq!(written.len(), 1, "{written:?}");
-    assert_eq!(
-        (&written[0]["campaign"], &written[0]["environment"]),
-        (&json!("chai-bora-2026"), &json!("live"))
-    );
-    let details: Value =
-        serde_json::from_str(written[0]["details"].as_str().expect("text")).expect("JSON");
+    assert_eq!(written[0]["campaign"], "chai-bora-2026");
+    assert_eq!(written[0]["environment"], "live");
+    let details = parse_json(text_of(&written[0]["details"]));
     assert_eq!(
         details,
         json!({ "content": "submissions", "phones": "whole" })
     );
 
-    let elsewhere = [(AUDIT_TABLE.to_owned(), "nowhere".to_owned())]
-        .into_iter()
-        .collect();
     let output = stack.arg("unrecorded.csv");
     let args = format!("export submissions --phones --output {output} {CAMPAIGN}");
-    let ended = run(
-        &args,
-        stack.env.clone().overridden_by(elsewhere),
-        &stack.clock,
-    )
-    .await;
-    assert_eq!(
-        (ended.code, ended.out.as_str()),
-        (ops_core::EXIT_FAILURE, ""),
-        "{}",
-        ended.err
-    );
+    let elsewhere = [(AUDIT_TABLE, "nowhere")];
+    stack.run_with(&elsewhere, args).await.failed();
     assert!(
         !Path::new(&output).exists(),
         "what cannot be recorded is not exported"

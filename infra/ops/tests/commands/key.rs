@@ -6,6 +6,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use common::aws::Aws;
 use common::store::campaigns;
 use serde_json::Value;
+use service_tests::text::{list_of, parse_json, text_of};
 
 use crate::support::{Stack, run};
 
@@ -14,28 +15,20 @@ async fn a_key_is_alone_on_standard_output_and_never_seen_again() {
     let stack = Stack::with_chai().await;
     let ended = stack
         .run("key issue --campaign chai-bora-2026 --environment test")
-        .await;
-    assert_eq!(ended.code, 0);
+        .await
+        .fine();
     let key = ended.out.trim_end();
     assert!(key.starts_with("svc_test_") && key.len() == 57, "{key}");
-    assert!(
-        ended.err.contains("the only time that the key is shown"),
-        "{}",
-        ended.err
-    );
+    assert_contains!(ended.err, "the only time that the key is shown");
     let listed = stack.json("key list --campaign chai-bora-2026").await;
-    assert!(!listed.to_string().contains(key));
+    assert_lacks!(listed.to_string(), key);
     assert_eq!(listed["keys"][0]["per_minute"], 600);
 }
 
 #[tokio::test]
 async fn a_live_key_of_a_staging_stack_is_said_to_be_of_no_use_there() {
     let stack = Stack::with_chai().await;
-    let staging = stack.env.clone().overridden_by(
-        [("STAGE".to_owned(), "staging".to_owned())]
-            .into_iter()
-            .collect(),
-    );
+    let staging = stack.env_with(&[("STAGE", "staging")]);
     for (env, environment, is_warned) in [
         (&staging, "live", true),
         (&staging, "test", false),
@@ -58,15 +51,10 @@ async fn an_issued_key_can_be_listed_and_revoked() {
     let scope = "--campaign chai-bora-2026 --environment live";
     let issue = format!("key issue {scope} --label 'Duka Ltd' --per-minute 30");
     let issued = stack.json(&issue).await;
-    assert!(
-        issued["key"]
-            .as_str()
-            .expect("a key")
-            .starts_with("svc_live_")
-    );
-    let id = issued["key_id"].as_str().expect("an id");
+    assert!(text_of(&issued["key"]).starts_with("svc_live_"));
+    let id = text_of(&issued["key_id"]);
     let revoke = format!("key revoke {id}");
-    assert_eq!(stack.refused(&revoke).await["code"], "confirmation_needed");
+    stack.refused(&revoke, "confirmation_needed").await;
     let unsure = stack.answering(&revoke, "y\n").await;
     let asked = format!(
         "Revoke the live key {id} (Duka Ltd) of chai-bora-2026? Calls with it are refused within 5 seconds. This cannot be \
@@ -81,9 +69,9 @@ async fn an_issued_key_can_be_listed_and_revoked() {
         stack.json("key list --campaign chai-bora-2026").await["keys"][0]["revoked_at"].is_null()
     );
     let sure = stack
-        .answering(&format!("{revoke} --json"), &format!("{id}\n"))
+        .answering(format!("{revoke} --json"), &format!("{id}\n"))
         .await;
-    let revoked: Value = serde_json::from_str(&sure.out).expect("JSON");
+    let revoked = parse_json(&sure.out);
     assert_eq!(revoked["revoked_at"], "2026-03-01T00:00:00.000Z");
     let again = stack.run(&revoke).await;
     assert_eq!(
@@ -93,11 +81,9 @@ async fn an_issued_key_can_be_listed_and_revoked() {
     let listed = stack.json("key list --campaign chai-bora-2026").await;
     assert_eq!(listed["keys"][0], revoked);
     assert_eq!(listed["keys"][0]["label"], "Duka Ltd");
-    assert!(
-        stack
-            .fine("key list --campaign chai-bora-2026")
-            .await
-            .contains("Duka Ltd")
+    assert_contains!(
+        stack.fine("key list --campaign chai-bora-2026").await,
+        "Duka Ltd"
     );
 }
 
@@ -106,7 +92,7 @@ async fn a_key_can_be_issued_for_some_hours() {
     let stack = Stack::with_chai().await;
     let scope = "--campaign chai-bora-2026 --environment live";
     let issue = |hours| format!("key issue {scope} --valid-for {hours}");
-    let ended = stack.run(&issue("48")).await;
+    let ended = stack.run(issue("48")).await;
     let said = "\nIt works until 2026-03-03 03:00:00 Africa/Dar_es_Salaam, and is refused as revoked from then on.\n";
     assert!(
         ended.code == 0 && ended.err.ends_with(said),
@@ -114,26 +100,22 @@ async fn a_key_can_be_issued_for_some_hours() {
         ended.err
     );
     let list = "key list --campaign chai-bora-2026";
-    assert!(stack.fine(&list).await.contains("  2026-03-03 03:00:00  "));
+    assert_contains!(stack.fine(&list).await, "  2026-03-03 03:00:00  ");
     let listed = stack.json(&list).await;
     let key = &listed["keys"][0];
     assert_eq!(key["valid_until"], "2026-03-03T00:00:00.000Z");
-    let id = key["key_id"].as_str().expect("an id");
-    assert_eq!(
-        stack.refused(&format!("key roll {id}")).await["code"],
-        "key_rolled",
-        "its successor would have no end"
-    );
+    let id = text_of(&key["key_id"]);
+    stack.refused(format!("key roll {id}"), "key_rolled").await;
     let set = format!("key set {id} --per-minute 9");
     stack
         .clock
         .advance(Duration::from_hours(48) - Duration::from_millis(1));
     assert_eq!(stack.json(&set).await["valid_until"], key["valid_until"]);
     stack.clock.advance(Duration::from_millis(1));
-    assert_eq!(stack.refused(&set).await["code"], "key_revoked");
+    stack.refused(&set, "key_revoked").await;
     for hours in ["0", "8785"] {
         assert_eq!(
-            stack.run(&issue(hours)).await.code,
+            stack.run(issue(hours)).await.code,
             ops_core::EXIT_USAGE,
             "{hours}"
         );
@@ -144,15 +126,13 @@ async fn a_key_can_be_issued_for_some_hours() {
 async fn an_unknown_campaign_or_key_is_refused() {
     let stack = Stack::with_chai().await;
     let issue = "key issue --campaign nobody --environment test";
-    assert_eq!(stack.refused(&issue).await["code"], "campaign_unknown");
-    assert_eq!(
-        stack.refused("key list --campaign nobody").await["code"],
-        "campaign_unknown"
-    );
-    assert_eq!(
-        stack.refused("key revoke 0123456789ab").await["code"],
-        "key_unknown"
-    );
+    stack.refused(&issue, "campaign_unknown").await;
+    stack
+        .refused("key list --campaign nobody", "campaign_unknown")
+        .await;
+    stack
+        .refused("key revoke 0123456789ab", "key_unknown")
+        .await;
 }
 
 async fn issue(stack: &Stack) -> String {
@@ -171,7 +151,7 @@ async fn a_keys_limit_can_be_changed_while_it_works() {
     let stack = Stack::with_chai().await;
     let id = issue(&stack).await;
     assert_eq!(
-        stack.json(&format!("key set {id} --per-minute 900")).await["per_minute"],
+        stack.json(format!("key set {id} --per-minute 900")).await["per_minute"],
         900
     );
     let listed = stack.json("key list --campaign chai-bora-2026").await;
@@ -182,33 +162,26 @@ async fn a_keys_limit_can_be_changed_while_it_works() {
         ),
         (&900.into(), &"Duka Ltd".into())
     );
-    let said = stack.fine(&format!("key set {id} --per-minute 9")).await;
-    assert!(
-        said.contains("9 requests a minute; functions follow within 5 seconds"),
-        "{said}"
+    let said = stack.fine(format!("key set {id} --per-minute 9")).await;
+    assert_contains!(
+        said,
+        "9 requests a minute; functions follow within 5 seconds"
     );
-    stack.fine(&format!("key revoke --yes {id}")).await;
-    assert_eq!(
-        stack.refused(&format!("key set {id} --per-minute 9")).await["code"],
-        "key_revoked"
-    );
-    assert_eq!(
-        stack.refused("key set 0123456789ab --per-minute 9").await["code"],
-        "key_unknown"
-    );
+    stack.fine(format!("key revoke --yes {id}")).await;
+    stack
+        .refused(format!("key set {id} --per-minute 9"), "key_revoked")
+        .await;
+    stack
+        .refused("key set 0123456789ab --per-minute 9", "key_unknown")
+        .await;
 }
 
 #[tokio::test]
 async fn rolled_key_has_a_successor_like_it_and_ends() {
     let stack = Stack::with_chai().await;
     let id = issue(&stack).await;
-    let rolled = stack.json(&format!("key roll {id}")).await;
-    assert!(
-        rolled["key"]
-            .as_str()
-            .expect("a key")
-            .starts_with("svc_live_")
-    );
+    let rolled = stack.json(format!("key roll {id}")).await;
+    assert!(text_of(&rolled["key"]).starts_with("svc_live_"));
     assert_eq!(
         (&rolled["old_key_id"], &rolled["label"]),
         (&id.as_str().into(), &"Duka Ltd".into())
@@ -218,36 +191,24 @@ async fn rolled_key_has_a_successor_like_it_and_ends() {
         (&30.into(), &().into())
     );
     assert_eq!(rolled["old_valid_until"], "2026-03-02T00:00:00.000Z");
-    assert_eq!(
-        stack.refused(&format!("key roll {id}")).await["code"],
-        "key_rolled",
-        "it has a successor"
-    );
-    let new = rolled["key_id"].as_str().expect("an id");
+    stack.refused(format!("key roll {id}"), "key_rolled").await;
+    let new = text_of(&rolled["key_id"]);
 
-    let ended = stack
-        .run(&format!("key roll {new} --old-valid-for 2"))
-        .await;
+    let ended = stack.run(format!("key roll {new} --old-valid-for 2")).await;
     let key = ended.out.trim_end();
     assert!(
         ended.code == 0 && key.starts_with("svc_live_") && key.len() == 57,
         "the key alone: {key}"
     );
-    assert!(
-        ended
-            .err
-            .contains("works until 2026-03-01 05:00:00 Africa/Dar_es_Salaam"),
-        "{}",
-        ended.err
+    assert_contains!(
+        ended.err,
+        "works until 2026-03-01 05:00:00 Africa/Dar_es_Salaam",
+        "is refused as revoked from then on"
     );
-    assert!(
-        !ended.err.contains(key) && ended.err.contains("is refused as revoked from then on"),
-        "{}",
-        ended.err
-    );
+    assert_lacks!(ended.err, key);
     let listed = stack.json("key list --campaign chai-bora-2026").await;
     let until = |id: &str| {
-        let mut keys = listed["keys"].as_array().expect("a list").iter();
+        let mut keys = list_of(&listed["keys"]).iter();
         keys.find(|key| key["key_id"] == id).expect("it is listed")["valid_until"].clone()
     };
     assert_eq!(
@@ -257,15 +218,13 @@ async fn rolled_key_has_a_successor_like_it_and_ends() {
             "2026-03-01T02:00:00.000Z".into()
         )
     );
-    assert!(!listed.to_string().contains(key));
+    assert_lacks!(listed.to_string(), key);
 
     stack.clock.advance(Duration::from_hours(2));
-    assert_eq!(
-        stack.refused(&format!("key roll {new}")).await["code"],
-        "key_revoked",
-        "its time is over"
-    );
-    let revoked = stack.json(&format!("key revoke --yes {id}")).await;
+    stack
+        .refused(format!("key roll {new}"), "key_revoked")
+        .await;
+    let revoked = stack.json(format!("key revoke --yes {id}")).await;
     assert_eq!(
         revoked["revoked_at"], "2026-03-01T02:00:00.000Z",
         "one whose time is not over can be revoked"
@@ -291,14 +250,12 @@ async fn a_key_whose_campaign_cannot_be_read_is_not_rolled() {
         .send()
         .await
         .expect("it is deleted");
-    assert_eq!(
-        stack.refused(&format!("key roll {id}")).await["code"],
-        "campaign_unknown"
-    );
+    stack
+        .refused(format!("key roll {id}"), "campaign_unknown")
+        .await;
     let slug = "chai-bora-2026".parse().expect("a slug");
     let keys = stack
         .tables()
-        .await
         .api_keys
         .list(&slug)
         .await

@@ -6,6 +6,9 @@
     reason = "a test that cannot go on has failed"
 )]
 
+#[macro_use(assert_contains, assert_lacks)]
+extern crate service_tests;
+
 mod audit;
 mod campaign;
 mod campaign_changes;

@@ -6,7 +6,6 @@ use std::time::Duration;
 use common::domain::code_record::CodeKey;
 use common::domain::message::MessageKey;
 use common::domain::numbers::{ALL_DAYS, Amount, Metric};
-use common::domain::scope::Environment;
 use common::domain::submission::{Submission, SubmissionStatus};
 use common::random;
 use common::store::retention::{CampaignRetention, Deletion, Revised};
@@ -14,9 +13,10 @@ use common::store::submission_writes::{RecordKeys, SubmissionWrite, WriteResult}
 use ops_core::numbers::QUIET;
 use serde_json::{Value, json};
 use service_tests::counting::Counter;
+use service_tests::text::{len_of, list_of, parse_json, text_of};
 
 use crate::submission::{submission, waiting, write};
-use crate::support::{CHAI, NOW, Stack, chai};
+use crate::support::{CHAI, NOW, Stack, live};
 
 const SHOW: &str = "numbers --campaign chai-bora-2026";
 const VERIFY: &str = "numbers verify --campaign chai-bora-2026 --yes";
@@ -31,7 +31,7 @@ async fn pause(stack: &Stack) {
 
 /// Verifies wrong numbers.
 async fn verify_wrong(stack: &Stack) -> Value {
-    let ended = stack.run(&format!("{VERIFY} --json")).await;
+    let ended = stack.run(format!("{VERIFY} --json")).await;
     assert_eq!(ended.code, ops_core::EXIT_FAILURE, "{}", ended.err);
     serde_json::from_str(&ended.out).expect("one JSON document")
 }
@@ -45,24 +45,24 @@ pub(crate) async fn counted() -> (Stack, Counter) {
         "--output {} --prize 'A kettle' --batch kettles",
         stack.arg("codes.csv")
     );
-    stack.fine(&format!("{mint} {named}")).await;
+    stack.fine(format!("{mint} {named}")).await;
     let key = CodeKey::Minted(0);
     let won = Submission {
         batch: Some("kettles".to_owned()),
-        code_key: Some(key.in_scope(&chai(Environment::Live))),
-        ..submission(random::submission_id(), won(), None)
+        code_key: Some(key.in_scope(&live())),
+        ..submission(won(), None)
     };
     write(&stack, &won, Some(&key)).await;
     let accepted = SubmissionStatus::accepted(2, None);
     let elsewhere = Submission {
         region: None,
         day: "2026-03-02".to_owned(),
-        ..submission(random::submission_id(), accepted, None)
+        ..submission(accepted, None)
     };
     write(&stack, &elsewhere, None).await;
     let reviewed = Submission {
         receipt_id: Some(random::receipt_id()),
-        ..submission(random::submission_id(), waiting(), None)
+        ..submission(waiting(), None)
     };
     write(
         &stack,
@@ -79,7 +79,7 @@ pub(crate) async fn counted() -> (Stack, Counter) {
         "submission settle {} --reject receipt_wrong_store",
         reviewed.submission_id
     );
-    stack.fine(&format!("{reject} {WHY}")).await;
+    stack.fine(format!("{reject} {WHY}")).await;
     counter.count_all().await;
     (stack, counter)
 }
@@ -129,30 +129,16 @@ async fn numbers_are_shown_by_day_hour_outcome_and_place() {
         shown["entries_per_phone"],
         json!([{ "range": "3-5", "phones": 1, "entries": 4 }])
     );
-    assert_eq!(
-        (&shown["phones"], &shown["unknown_now"]),
-        (&json!(1), &json!(0))
-    );
+    assert_eq!(shown["phones"], 1);
+    assert_eq!(shown["unknown_now"], 0);
     let text = stack.fine(SHOW).await;
-    assert!(
-        text.contains("Unique phones                  1\n"),
-        "{text}"
-    );
-    assert!(
-        text.contains("kettles  1         5   A kettle  ██████\n"),
-        "{text}"
-    );
-    assert!(
-        text.contains("DAY         SUBMISSIONS  ENTRIES  NEW PHONES  ACTIVE PHONES"),
-        "{text}"
-    );
-    assert!(
-        text.contains("2026-03-01  2            2        1           1              ████"),
-        "{text}"
-    );
-    assert!(
-        text.contains("2026-03-02  1            2        0           1              ████"),
-        "{text}"
+    assert_contains!(
+        text,
+        "Unique phones                  1\n",
+        "kettles  1         5   A kettle  ██████\n",
+        "DAY         SUBMISSIONS  ENTRIES  NEW PHONES  ACTIVE PHONES",
+        "2026-03-01  2            2        1           1              ████",
+        "2026-03-02  1            2        0           1              ████"
     );
 }
 
@@ -162,24 +148,19 @@ async fn phones_of_some_days_are_told_as_new_and_active() {
     let (stack, _) = counted().await;
     let second = format!("{SHOW} --from 2026-03-02");
     let text = stack.fine(&second).await;
-    assert!(
-        text.contains("New phones                     0\n"),
-        "{text}"
+    assert_contains!(
+        text,
+        "New phones                     0\n",
+        "2026-03-02  1            2        0           1              ████"
     );
-    assert!(
-        text.contains("2026-03-02  1            2        0           1              ████"),
-        "{text}"
-    );
-    assert!(!text.contains("Entries of a phone"), "{text}");
-    assert!(stack.fine(SHOW).await.contains("Entries of a phone"));
+    assert_lacks!(text, "Entries of a phone");
+    assert_contains!(stack.fine(SHOW).await, "Entries of a phone");
     let shown = stack.json(&second).await;
-    assert_eq!(
-        (&shown["phones"], &shown["new_phones"]),
-        (&Value::Null, &json!(0))
-    );
+    assert_eq!(shown["phones"], Value::Null);
+    assert_eq!(shown["new_phones"], 0);
     assert_eq!(shown["entries_per_phone"], Value::Null);
     assert_eq!(
-        stack.json(&format!("{SHOW} --to 2026-03-01")).await["new_phones"],
+        stack.json(format!("{SHOW} --to 2026-03-01")).await["new_phones"],
         1
     );
 }
@@ -201,11 +182,11 @@ async fn prizes_left_are_those_of_active_batches_whatever_the_days() {
     for (batch, prize) in [("mugs", "--prize 'A mug'"), ("plain", "")] {
         let output = stack.arg(&format!("{batch}.csv"));
         stack
-            .fine(&format!("{mint} {batch} {live} --output {output} {prize}"))
+            .fine(format!("{mint} {batch} {live} --output {output} {prize}"))
             .await;
     }
     stack
-        .fine(&format!("code void --yes --batch mugs {live}"))
+        .fine(format!("code void --yes --batch mugs {live}"))
         .await;
     let mugs = left("mugs", "A mug", "void", 7, Value::Null);
     assert_eq!(
@@ -229,7 +210,7 @@ async fn numbers_follow_a_revocation_and_a_reopening() {
     let stack = Stack::with_chai().await;
     let mint = "code mint --campaign chai-bora-2026 --environment live --count 5";
     stack
-        .fine(&format!(
+        .fine(format!(
             "{mint} --output {} --batch plain",
             stack.arg("codes.csv")
         ))
@@ -237,12 +218,8 @@ async fn numbers_follow_a_revocation_and_a_reopening() {
     let key = CodeKey::Minted(0);
     let entered = Submission {
         batch: Some("plain".to_owned()),
-        code_key: Some(key.in_scope(&chai(Environment::Live))),
-        ..submission(
-            random::submission_id(),
-            SubmissionStatus::accepted(2, None),
-            None,
-        )
+        code_key: Some(key.in_scope(&live())),
+        ..submission(SubmissionStatus::accepted(2, None), None)
     };
     write(&stack, &entered, Some(&key)).await;
     let mut counter = Counter::new(&stack.env, &stack.clock);
@@ -259,15 +236,11 @@ async fn numbers_follow_a_revocation_and_a_reopening() {
         ),
     ] {
         if !command.is_empty() {
-            stack.fine(&format!("{command} {WHY}")).await;
+            stack.fine(format!("{command} {WHY}")).await;
         }
         counter.count_all().await;
         let shown = stack.json(SHOW).await;
-        assert_eq!(
-            shown["outcomes"].as_array().map(Vec::len),
-            Some(1),
-            "{command:?}: {shown}"
-        );
+        assert_eq!(len_of(&shown["outcomes"]), 1, "{command:?}: {shown}");
         assert_eq!(shown["outcomes"][0]["state"], state, "{command:?}");
         assert_eq!(
             (&shown["submissions"], &shown["entries"]),
@@ -288,22 +261,21 @@ async fn numbers_follow_a_revocation_and_a_reopening() {
 async fn numbers_can_be_of_some_days_or_of_the_other_environment() {
     let (stack, _) = counted().await;
     let days = async |more: &str| {
-        let shown = stack.json(&format!("{SHOW} {more}")).await;
-        let days = shown["days"].as_array().expect("days").iter();
-        days.map(|day| day["day"].as_str().expect("a day").to_owned())
+        let shown = stack.json(format!("{SHOW} {more}")).await;
+        let days = list_of(&shown["days"]).iter();
+        days.map(|day| text_of(&day["day"]).to_owned())
             .collect::<Vec<_>>()
     };
     assert_eq!(days("--from 2026-03-02").await, ["2026-03-02"]);
     assert_eq!(days("--to 2026-03-01").await, ["2026-03-01"]);
     assert_eq!(days("--from 2026-03-01 --to 2026-03-02").await.len(), 2);
     assert_eq!(days("--environment test").await, Vec::<String>::new());
-    let nothing = stack.fine(&format!("{SHOW} --environment test")).await;
-    assert!(nothing.contains("Nothing has been counted."), "{nothing}");
-    assert_eq!(
-        stack.refused("numbers --campaign nobody").await["code"],
-        "campaign_unknown"
-    );
-    let wrong = stack.run(&format!("{SHOW} --from yesterday")).await;
+    let nothing = stack.fine(format!("{SHOW} --environment test")).await;
+    assert_contains!(nothing, "Nothing has been counted.");
+    stack
+        .refused("numbers --campaign nobody", "campaign_unknown")
+        .await;
+    let wrong = stack.run(format!("{SHOW} --from yesterday")).await;
     assert_eq!(wrong.code, ops_core::EXIT_USAGE);
     assert_eq!(
         stack.run("numbers").await.code,
@@ -316,10 +288,8 @@ async fn numbers_can_be_of_some_days_or_of_the_other_environment() {
 async fn wrong_number_is_named_and_set_by_a_recount() {
     let (stack, mut counter) = counted().await;
     let right = stack.json(VERIFY).await;
-    assert_eq!(
-        (&right["differences"], &right["records"]),
-        (&json!([]), &json!(4))
-    );
+    assert_eq!(right["differences"], json!([]));
+    assert_eq!(right["records"], 4);
     assert!(
         stack
             .fine(VERIFY)
@@ -327,7 +297,7 @@ async fn wrong_number_is_named_and_set_by_a_recount() {
             .ends_with("All numbers are right.\n")
     );
 
-    let (tables, scope) = (stack.tables().await, chai(Environment::Live));
+    let (tables, scope) = (stack.tables(), live());
     let days = tables
         .numbers
         .cells(&scope, Metric::Days, ALL_DAYS)
@@ -357,20 +327,14 @@ async fn wrong_number_is_named_and_set_by_a_recount() {
     }]);
     assert_eq!(wrong["differences"], difference);
     let text = stack.run(VERIFY).await.out;
-    assert!(
-        text.contains(
-            "days    all              2026-03-01  7        1        2            2        false\n"
-        ),
-        "{text}"
+    assert_contains!(
+        text,
+        "days    all              2026-03-01  7        1        2            2        false\n"
     );
 
-    assert_eq!(stack.refused(RECOUNT).await["code"], "not_paused");
+    stack.refused(RECOUNT, "not_paused").await;
     stack.fine("campaign pause chai-bora-2026").await;
-    assert_eq!(
-        stack.refused(RECOUNT).await["code"],
-        "not_quiet",
-        "it was paused just now"
-    );
+    stack.refused(RECOUNT, "not_quiet").await;
     stack.clock.advance(QUIET);
     assert_eq!(stack.json(RECOUNT).await["corrected"], true);
     assert_eq!(stack.json(VERIFY).await["differences"], json!([]));
@@ -378,21 +342,12 @@ async fn wrong_number_is_named_and_set_by_a_recount() {
     // Before streams, nobody counted records.
     write(
         &stack,
-        &submission(
-            random::submission_id(),
-            SubmissionStatus::accepted(1, None),
-            None,
-        ),
+        &submission(SubmissionStatus::accepted(1, None), None),
         None,
     )
     .await;
     counter.next_batches().await;
-    assert!(
-        !verify_wrong(&stack).await["differences"]
-            .as_array()
-            .expect("a list")
-            .is_empty()
-    );
+    assert!(!list_of(&verify_wrong(&stack).await["differences"]).is_empty());
     stack.clock.advance(QUIET);
     stack.fine(RECOUNT).await;
     assert_eq!(stack.json(VERIFY).await["differences"], json!([]));
@@ -402,18 +357,9 @@ async fn wrong_number_is_named_and_set_by_a_recount() {
 #[tokio::test]
 async fn one_of_two_operators_recounts_at_once() {
     let stack = Stack::with_chai().await;
-    write(
-        &stack,
-        &submission(random::submission_id(), won(), None),
-        None,
-    )
-    .await;
+    write(&stack, &submission(won(), None), None).await;
     pause(&stack).await;
-    let (tables, scope, read) = (
-        stack.tables().await,
-        chai(Environment::Live),
-        AtomicU64::new(0),
-    );
+    let (tables, scope, read) = (stack.tables(), live(), AtomicU64::new(0));
     let now = stack.clock.now();
     let verify = || Box::pin(ops_core::numbers::verify(&tables, &scope, &read, now));
     let (one, other) = (
@@ -435,18 +381,14 @@ async fn recount_waits_for_the_changes_of_an_erasure() {
     pause(&stack).await;
     let erase = "person erase --phone 0712345678 --why 'Letter of 3 March' --yes";
     stack.fine(erase).await;
-    assert_eq!(
-        stack.refused(RECOUNT).await["code"],
-        "not_quiet",
-        "regions are gone, and still counted"
-    );
+    stack.refused(RECOUNT, "not_quiet").await;
     counter.count_all().await;
     stack.clock.advance(QUIET);
     assert_eq!(stack.json(RECOUNT).await["differences"], json!([]));
 }
 
 async fn damage(stack: &Stack, metric: Metric, day: &str) {
-    let (tables, scope) = (stack.tables().await, chai(Environment::Live));
+    let (tables, scope) = (stack.tables(), live());
     let cells = tables
         .numbers
         .cells(&scope, metric, day)
@@ -476,9 +418,9 @@ async fn paused_campaign_is_recounted_although_it_refuses() {
     let refused = Submission {
         created_at: stack.clock.now(),
         updated_at: stack.clock.now(),
-        ..submission(random::submission_id(), refused, None)
+        ..submission(refused, None)
     };
-    let tables = stack.tables().await;
+    let tables = stack.tables();
     let key = "the-key-of-the-refusal".parse().expect("a key");
     let write = SubmissionWrite {
         keys: RecordKeys {
@@ -498,9 +440,9 @@ async fn paused_campaign_is_recounted_although_it_refuses() {
         .expect("it answers");
     assert!(matches!(written, WriteResult::Committed), "{written:?}");
 
-    let ended = stack.run(&format!("{RECOUNT} --json")).await;
+    let ended = stack.run(format!("{RECOUNT} --json")).await;
     assert_eq!(ended.code, ops_core::EXIT_FAILURE, "{}", ended.err);
-    let report: Value = serde_json::from_str(&ended.out).expect("one JSON document");
+    let report = parse_json(&ended.out);
     assert_eq!(report["corrected"], false);
     counter.count_all().await;
     let left = differing_metrics(&stack).await;
@@ -516,11 +458,11 @@ async fn paused_campaign_is_recounted_although_it_refuses() {
 
 /// Metrics that differ.
 async fn differing_metrics(stack: &Stack) -> Vec<String> {
-    let ended = stack.run(&format!("{VERIFY} --json")).await;
-    let report: Value = serde_json::from_str(&ended.out).expect("one JSON document");
-    let differences = report["differences"].as_array().expect("a list").iter();
+    let ended = stack.run(format!("{VERIFY} --json")).await;
+    let report = parse_json(&ended.out);
+    let differences = list_of(&report["differences"]).iter();
     differences
-        .map(|difference| difference["metric"].as_str().expect("a name").to_owned())
+        .map(|difference| text_of(&difference["metric"]).to_owned())
         .collect()
 }
 
@@ -532,18 +474,12 @@ async fn recount_waits_for_the_deletion_of_phones() {
     damage(&stack, Metric::Days, ALL_DAYS).await;
     stack.clock.advance(Duration::from_hours(3 * 24));
     pause(&stack).await;
-    let not_begun = stack.refused(RECOUNT).await;
-    assert_eq!(not_begun["code"], "not_quiet");
-    assert!(
-        not_begun["message"]
-            .to_string()
-            .contains("are being deleted"),
-        "{not_begun}"
-    );
+    let not_begun = stack.refused(RECOUNT, "not_quiet").await;
+    assert_contains!(not_begun.message, "are being deleted");
 
-    let tables = stack.tables().await;
+    let tables = stack.tables();
     let campaign = tables
-        .campaign(&chai(Environment::Live).campaign)
+        .campaign(&live().campaign)
         .await
         .expect("it is there");
     let mut retention = Revised::<CampaignRetention>::default();
@@ -560,11 +496,7 @@ async fn recount_waits_for_the_deletion_of_phones() {
             .await
             .expect("it answers")
     );
-    assert_eq!(
-        stack.refused(RECOUNT).await["code"],
-        "not_quiet",
-        "it has just ended"
-    );
+    stack.refused(RECOUNT, "not_quiet").await;
     stack.clock.advance(QUIET);
     assert_eq!(stack.json(RECOUNT).await["corrected"], true);
 }
@@ -573,22 +505,17 @@ async fn recount_waits_for_the_deletion_of_phones() {
 async fn days_in_the_wrong_order_are_refused() {
     let stack = Stack::with_chai().await;
     let days = "--from 2026-03-02 --to 2026-03-01";
-    assert_eq!(
-        stack.refused(&format!("{SHOW} {days}")).await["code"],
-        "days_invalid"
-    );
+    stack
+        .refused(format!("{SHOW} {days}"), "days_invalid")
+        .await;
 }
 
 #[tokio::test]
 async fn reading_whole_tables_is_asked_about_first() {
     let (stack, _) = counted().await;
     let asking = VERIFY.trim_end_matches(" --yes");
-    assert_eq!(stack.refused(asking).await["code"], "confirmation_needed");
-    let refused = stack.answering(asking, "n\n").await;
-    assert_eq!(
-        (refused.code, refused.out.as_str()),
-        (ops_core::EXIT_FAILURE, "")
-    );
-    assert!(refused.err.contains("all campaigns"), "{}", refused.err);
+    stack.refused(asking, "confirmation_needed").await;
+    let refused = stack.answering(asking, "n\n").await.failed();
+    assert_contains!(refused, "all campaigns");
     assert_eq!(stack.answering(asking, "y\n").await.code, ops_core::EXIT_OK);
 }

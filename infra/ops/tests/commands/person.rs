@@ -7,12 +7,12 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use common::aws::Aws;
 use common::aws::photos::{self, Photos};
 use common::aws::settle_queue::{PARTNER_VARIABLE, TAX_VARIABLE};
+use common::config::Env;
 use common::domain::campaign::ConsentText;
 use common::domain::codebook::BatchStatus;
 use common::domain::ids::EntrantId;
 use common::domain::scope::Environment;
 use common::domain::timestamp::Timestamp;
-use local::stack::Options;
 use local::tables::TABLES;
 use ops_core::people;
 use ops_core::tables::Tables;
@@ -21,20 +21,19 @@ use service_tests::campaign::{TestCampaign, body, fresh_key, plain};
 use service_tests::interceptor::{FaultKind, Interceptor};
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of};
 use service_tests::service::{Service, entrant_id};
+use service_tests::text::{parse_json, text_of};
 
 use crate::support::{Ended, run, run_typing};
 
-const PHONE: &str = "0712 345 678";
+const PHONE: &str = "0712345678";
+const ERASE: &str = "person erase --phone 0712345678 --why asked";
 
 /// Begins like a JPEG.
 const PHOTO: &[u8] = b"\xff\xd8\xff\xe0 a receipt of +255712345678";
 
 /// A live person with a code and a photo, then another code and a typed receipt.
 async fn entered() -> TestCampaign {
-    let service = Service::with_options(Options {
-        background: false,
-        ..Options::default()
-    });
+    let service = Service::without_background();
     let mut config = plain();
     code_and_receipt(&mut config);
     config.consent = Some(ConsentText {
@@ -66,8 +65,32 @@ async fn entered() -> TestCampaign {
     campaign
 }
 
-async fn ops(campaign: &TestCampaign, args: &[&str]) -> Ended {
-    run(args, campaign.service.env.clone(), &campaign.service.clock).await
+async fn ops(campaign: &TestCampaign, command: impl AsRef<str>) -> Ended {
+    crate::support::ops(&campaign.service, command).await
+}
+
+/// Runs a command at a terminal, where this is typed.
+async fn typing(campaign: &TestCampaign, command: impl AsRef<str>, typed: &str) -> Ended {
+    let service = &campaign.service;
+    run_typing(command, service.env.clone(), &service.clock, Some(typed)).await
+}
+
+async fn erase(campaign: &TestCampaign) -> Ended {
+    ops(campaign, format!("{ERASE} --yes")).await.fine()
+}
+
+fn tables_of(env: &Env) -> (Tables, Aws) {
+    let aws = Aws::for_function(env).expect("credentials");
+    (Tables::from_env(env, &aws).expect("the tables"), aws)
+}
+
+/// Enters with a live key, and returns the key of the message.
+async fn enter(campaign: &TestCampaign, phone: &str, serial: u64) -> Value {
+    let sending = campaign
+        .live("POST", "/api/v1/submissions")
+        .header("idempotency-key", fresh_key());
+    let sent = sending.json(&body(phone, &campaign.code(serial)));
+    sent.send().await.field("message_key")
 }
 
 /// True for an erased person's digest with counts.
@@ -86,21 +109,21 @@ fn is_kept_limits(item: &HashMap<String, AttributeValue>) -> bool {
 async fn records(service: &Service) -> String {
     let mut text = String::new();
     for table in TABLES.iter() {
-        let pages = service
-            .dynamodb()
-            .scan()
-            .table_name(table.name)
-            .into_paginator()
-            .items()
-            .send();
-        let items = pages
-            .collect::<Result<Vec<_>, _>>()
-            .await
-            .expect("the table");
-        let items = items.iter().filter(|item| !is_kept_limits(item));
-        text.push_str(&format!("{:?}\n", items.collect::<Vec<_>>()));
+        let mut items = items(service, table.name).await;
+        items.retain(|item| !is_kept_limits(item));
+        text.push_str(&format!("{items:?}\n"));
     }
     text
+}
+
+async fn items(service: &Service, table: &str) -> Vec<HashMap<String, AttributeValue>> {
+    let scan = service.dynamodb().scan().table_name(table);
+    let items = scan
+        .into_paginator()
+        .items()
+        .send()
+        .collect::<Result<_, _>>();
+    items.await.expect("the table")
 }
 
 /// Messages of the queues, and objects with content.
@@ -152,8 +175,8 @@ async fn messages_and_objects(service: &Service) -> (String, String) {
 
 /// Held data, without erased persons' limits.
 async fn found(campaign: &TestCampaign) -> Value {
-    let found = ops(campaign, &["person", "find", "--phone", PHONE, "--json"]).await;
-    let mut held = serde_json::from_str::<Value>(&found.out).expect("JSON")["held"].clone();
+    let find = format!("person find --phone {PHONE} --json");
+    let mut held = ops(campaign, find).await.json()["held"].clone();
     held.as_array_mut()
         .expect("a list")
         .retain(|held| held["erased_at"].is_null());
@@ -164,45 +187,24 @@ async fn found(campaign: &TestCampaign) -> Value {
 async fn a_person_is_erased_and_their_entry_stays_without_them() {
     let campaign = entered().await;
     let service = &campaign.service;
-    let erase = [
-        "person",
-        "erase",
-        "--phone",
-        PHONE,
-        "--why",
-        "asked by letter",
-    ];
-    let early = ops(&campaign, &[&erase[..], &["--yes"]].concat()).await;
-    assert!(
-        early.err.contains("is not settled and needs the phone"),
-        "{}",
-        early.err
-    );
+    let early = ops(&campaign, format!("{ERASE} --yes")).await;
+    assert_contains!(early.err, "is not settled and needs the phone");
     Settler::new(service).settle_due().await;
 
-    let unasked = ops(&campaign, &erase).await;
-    assert!(unasked.err.contains("--yes"), "{}", unasked.err);
-    let refused = run_typing(&erase, service.env.clone(), &service.clock, Some("yes\n")).await;
-    assert!(
-        refused.err.contains("type exactly `erase`"),
-        "{}",
-        refused.err
-    );
+    let unasked = ops(&campaign, ERASE).await;
+    assert_contains!(unasked.err, "--yes");
+    let refused = typing(&campaign, ERASE, "yes\n").await;
+    assert_contains!(refused.err, "type exactly `erase`");
     let scope = campaign.scope(Environment::Live);
-    let id = found(&campaign).await[0]["submissions"][0]
-        .as_str()
-        .expect("an id")
-        .to_owned();
+    let id = text_of(&found(&campaign).await[0]["submissions"][0]).to_owned();
     let digest = entrant_id(&scope, &PHONE.parse().expect("a phone"));
-    assert!(records(service).await.contains(digest.as_str()));
+    assert_contains!(records(service).await, digest.as_str());
     let (messages, objects) = messages_and_objects(service).await;
-    assert!(
-        messages.contains(scope.campaign.as_str()),
-        "settling was asked for: {messages}"
-    );
-    assert!(objects.contains("712345678"), "the photo shows the number");
+    // Settling was asked for, and the photo shows the number.
+    assert_contains!(messages, scope.campaign.as_str());
+    assert_contains!(objects, "712345678");
 
-    let erased = run_typing(&erase, service.env.clone(), &service.clock, Some("erase\n")).await;
+    let erased = typing(&campaign, ERASE, "erase\n").await;
     assert_eq!(
         erased.out,
         format!("+2557•••••678 is erased from {scope}.\n"),
@@ -212,72 +214,44 @@ async fn a_person_is_erased_and_their_entry_stays_without_them() {
     assert_eq!(found(&campaign).await, json!([]));
     let (later, objects) = messages_and_objects(service).await;
     for left in [records(service).await, messages, later, objects] {
-        for trace in [digest.as_str(), "712345678", "Mwanza"] {
-            assert!(!left.contains(trace), "{trace}: {left}");
-        }
+        assert_lacks!(left, digest.as_str(), "712345678", "Mwanza");
     }
     let entry = campaign
         .live("GET", &format!("/api/v1/submissions/{id}"))
         .send()
         .await;
-    assert_eq!(
-        (entry.field("state"), entry.field("entries")),
-        (json!("accepted"), json!(1))
-    );
-    let shown = ops(&campaign, &["submission", "show", &id]).await;
-    assert!(shown.out.contains("erased"), "{}{}", shown.out, shown.err);
-    let again = ops(&campaign, &[&erase[..], &["--yes"]].concat()).await;
-    assert!(
-        again.out.contains("The person is erased from"),
-        "{}{}",
-        again.out,
-        again.err
-    );
+    assert_eq!(entry.field("state"), "accepted");
+    assert_eq!(entry.field("entries"), 1);
+    let shown = ops(&campaign, format!("submission show {id}")).await;
+    assert_contains!(shown.out, "erased");
+    let again = ops(&campaign, format!("{ERASE} --yes")).await;
+    assert_contains!(again.out, "The person is erased from");
 }
 
 #[tokio::test]
 async fn erased_phone_has_the_limits_that_it_had() {
-    let service = Service::with_options(Options {
-        background: false,
-        ..Options::default()
-    });
+    let service = Service::without_background();
     let mut config = plain();
     config.limits.phone_total = Some(1);
     let campaign = TestCampaign::on(&service, config).await;
     let kettles = campaign
         .mint("kettles", BatchStatus::Active, Some("Kettle"))
         .await;
-    let enter = async |serial| {
-        let sent = campaign
-            .live("POST", "/api/v1/submissions")
-            .header("idempotency-key", fresh_key());
-        sent.json(&body(PHONE, &campaign.code(serial)))
-            .send()
-            .await
-            .field("message_key")
-    };
-    assert_eq!(enter(kettles).await, "instant_win");
-    let erase = ["person", "erase", "--phone", PHONE, "--why", "asked"];
-    let asked = run_typing(&erase, service.env.clone(), &service.clock, Some("no\n")).await;
-    assert!(
-        asked.err.contains("COUNTED") && asked.err.contains("so that the limits hold"),
-        "{}",
-        asked.err
-    );
+    assert_eq!(enter(&campaign, PHONE, kettles).await, "instant_win");
+    let asked = typing(&campaign, ERASE, "no\n").await;
+    assert_contains!(asked.err, "COUNTED", "so that the limits hold");
     let endless = format!("{} has no end: it stays", campaign.config.slug);
-    assert!(asked.err.contains(&endless), "{}", asked.err);
-    let erased = ops(&campaign, &[&erase[..], &["--yes"]].concat()).await;
-    assert_eq!(erased.code, ops_core::EXIT_OK, "{}", erased.err);
-    assert_eq!(enter(kettles + 1).await, "entry_limit");
+    assert_contains!(asked.err, endless);
+    erase(&campaign).await;
+    assert_eq!(enter(&campaign, PHONE, kettles + 1).await, "entry_limit");
 
-    let again = ops(&campaign, &[&erase[..], &["--yes"]].concat()).await;
-    assert_eq!(again.code, ops_core::EXIT_OK, "{}", again.err);
+    erase(&campaign).await;
     assert_eq!(
         found(&campaign).await,
         json!([]),
         "what was refused is erased too"
     );
-    assert_eq!(enter(kettles + 1).await, "entry_limit");
+    assert_eq!(enter(&campaign, PHONE, kettles + 1).await, "entry_limit");
 }
 
 #[tokio::test]
@@ -291,13 +265,7 @@ async fn a_blocked_number_stays_blocked_after_its_erasure() {
         .set_blocked(&scope, &phone, true)
         .await
         .expect("blocked");
-    ops(
-        &campaign,
-        &[
-            "person", "erase", "--phone", PHONE, "--why", "asked", "--yes",
-        ],
-    )
-    .await;
+    erase(&campaign).await;
     let entrant = campaign
         .service
         .entrant(&scope, &phone, "")
@@ -308,17 +276,9 @@ async fn a_blocked_number_stays_blocked_after_its_erasure() {
         (true, 2, 2)
     );
     let slug = scope.campaign.as_str();
-    let list = ops(
-        &campaign,
-        &["phone", "list", "--campaign", slug, "--environment", "live"],
-    )
-    .await;
-    assert!(
-        list.out.contains("erased") && list.out.contains("asha"),
-        "{}{}",
-        list.out,
-        list.err
-    );
+    let list = format!("phone list --campaign {slug} --environment live");
+    let list = ops(&campaign, list).await;
+    assert_contains!(list.out, "erased", "asha");
 }
 
 #[tokio::test]
@@ -327,16 +287,11 @@ async fn everything_that_is_held_on_a_person_is_handed_over() {
     Settler::new(&campaign.service).settle_due().await;
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("person.zip");
-    let export = [
-        "person",
-        "export",
-        "--phone",
-        PHONE,
-        "--output",
-        path.to_str().expect("text"),
-    ];
-    let exported = ops(&campaign, &export).await;
-    assert_eq!(exported.code, ops_core::EXIT_OK, "{}", exported.err);
+    let export = format!(
+        "person export --phone {PHONE} --output {}",
+        path.to_str().expect("text")
+    );
+    ops(&campaign, &export).await.fine();
     let mut zip =
         zip::ZipArchive::new(std::fs::File::open(&path).expect("a file")).expect("a ZIP file");
     let mut names = zip
@@ -361,47 +316,27 @@ async fn everything_that_is_held_on_a_person_is_handed_over() {
             .expect("text");
         text
     };
-    let data: Value = serde_json::from_str(&text("person.json")).expect("JSON");
+    let data = parse_json(&text("person.json"));
     let submission = &data["campaigns"][0]["submissions"][0];
-    assert_eq!(
-        json!([data["phone"], submission["region"]]),
-        json!(["+255712345678", "Mwanza"])
-    );
+    assert_eq!(data["phone"], "+255712345678");
+    assert_eq!(submission["region"], "Mwanza");
     assert_eq!(
         submission["consent"],
         json!({ "version": "1", "language": "en" })
     );
     assert_eq!(submission["receipt_source"]["code"], "GOOD010001");
     let page = text("person.html");
-    assert!(
-        page.contains("+255712345678") && page.contains("Mwanza"),
-        "{page}"
-    );
+    assert_contains!(page, "+255712345678", "Mwanza");
     let again = ops(&campaign, &export).await;
-    assert!(again.err.contains("exists already"), "{}", again.err);
+    assert_contains!(again.err, "exists already");
     let unknown = folder.path().join("unknown.zip");
-    let unknown = [
-        "person",
-        "export",
-        "--phone",
-        "0719999999",
-        "--output",
-        unknown.to_str().expect("text"),
-    ];
-    let refused = ops(&campaign, &unknown).await;
-    assert_eq!(
-        (refused.code, refused.out.as_str()),
-        (ops_core::EXIT_FAILURE, "")
+    let unknown = format!(
+        "person export --phone 0719999999 --output {}",
+        unknown.to_str().expect("text")
     );
-    assert!(
-        refused.err.contains("nothing is held on +2557•••••999"),
-        "{}",
-        refused.err
-    );
-    assert!(
-        !folder.path().join("unknown.zip").exists(),
-        "no file is written"
-    );
+    let refused = ops(&campaign, &unknown).await.failed();
+    assert_contains!(refused, "nothing is held on +2557•••••999");
+    assert!(!folder.path().join("unknown.zip").exists());
 }
 
 /// Full as soon as a photo comes.
@@ -447,8 +382,7 @@ async fn a_photo_is_written_before_the_next_one_is_read() {
     let env = faults
         .in_front_of_all(&["AWS_ENDPOINT_URL_S3"], &campaign.service.env)
         .await;
-    let aws = Aws::for_function(&env).expect("credentials");
-    let tables = Tables::from_env(&env, &aws).expect("the tables");
+    let (tables, _) = tables_of(&env);
     let (phone, now) = (
         PHONE.parse().expect("a phone"),
         campaign.service.clock.now(),
@@ -466,8 +400,7 @@ async fn interrupted_erasure_is_finished_by_running_it_again() {
     let campaign = entered().await;
     Settler::new(&campaign.service).settle_due().await;
     let scope = campaign.scope(Environment::Live);
-    let aws = Aws::for_function(&campaign.service.env).expect("credentials");
-    let tables = Tables::from_env(&campaign.service.env, &aws).expect("the tables");
+    let (tables, _) = tables_of(&campaign.service.env);
     let phone = PHONE.parse().expect("a phone");
     let held = people::find(&tables, &phone, campaign.service.clock.now())
         .await
@@ -489,14 +422,7 @@ async fn interrupted_erasure_is_finished_by_running_it_again() {
             .expect("written")
     );
 
-    let erased = ops(
-        &campaign,
-        &[
-            "person", "erase", "--phone", PHONE, "--why", "asked", "--yes",
-        ],
-    )
-    .await;
-    assert_eq!(erased.code, ops_core::EXIT_OK, "{}", erased.err);
+    erase(&campaign).await;
     assert_eq!(found(&campaign).await, json!([]));
     let counts = tables
         .entrants
@@ -523,14 +449,7 @@ async fn erasure_interrupted_before_it_found_records_is_finished() {
         .begin_erasure(&scope, &digest, &tombstone)
         .await
         .expect("noted");
-    let erased = ops(
-        &campaign,
-        &[
-            "person", "erase", "--phone", PHONE, "--why", "asked", "--yes",
-        ],
-    )
-    .await;
-    assert_eq!(erased.code, ops_core::EXIT_OK, "{}", erased.err);
+    erase(&campaign).await;
     assert_eq!(found(&campaign).await, json!([]));
 }
 
@@ -540,10 +459,7 @@ async fn erasure_cut_at_any_write_is_finished_by_the_next() {
     /// Every call would take minutes.
     const STRIDE: usize = 2;
     const PEOPLE: usize = 16;
-    let service = Service::with_options(Options {
-        background: false,
-        ..Options::default()
-    });
+    let service = Service::without_background();
     let mut config = plain();
     code_and_receipt(&mut config);
     let campaign = TestCampaign::on(&service, config).await;
@@ -576,15 +492,7 @@ async fn erasure_cut_at_any_write_is_finished_by_the_next() {
         );
         let typed = phone.parse().expect("a phone");
         let digest = entrant_id(&campaign.scope(Environment::Live), &typed);
-        let erase = [
-            "person",
-            "erase",
-            "--phone",
-            phone,
-            "--why",
-            "asked by letter",
-            "--yes",
-        ];
+        let erase = format!("person erase --phone {phone} --why asked --yes");
         faults.arm(call, how);
         tokio::select! {
             _ = run(&erase, faulty.clone(), &service.clock) => {}
@@ -592,13 +500,7 @@ async fn erasure_cut_at_any_write_is_finished_by_the_next() {
         }
         was_made = faults.was_made();
         faults.disarm();
-        let erased = ops(&campaign, &erase).await;
-        assert_eq!(
-            erased.code,
-            ops_core::EXIT_OK,
-            "{how:?} at {call}: {}",
-            erased.err
-        );
+        ops(&campaign, &erase).await.fine();
         let (_, objects) = messages_and_objects(&service).await;
         let left = [records(&service).await, objects].concat();
         for trace in [digest.as_str(), &phone[1..]] {
@@ -614,8 +516,7 @@ async fn erasure_cut_at_any_write_is_finished_by_the_next() {
 #[tokio::test]
 async fn what_a_phone_enters_after_it_was_found_is_erased_as_well() {
     let campaign = TestCampaign::plain().await;
-    let aws = Aws::for_function(&campaign.service.env).expect("credentials");
-    let tables = Tables::from_env(&campaign.service.env, &aws).expect("the tables");
+    let (tables, aws) = tables_of(&campaign.service.env);
     let photos = Photos::from_env(&campaign.service.env, &aws).expect("the bucket");
     let phone = PHONE.parse().expect("a phone");
     campaign.submit(PHONE, &campaign.code(0)).await;
@@ -629,24 +530,13 @@ async fn what_a_phone_enters_after_it_was_found_is_erased_as_well() {
         .expect("erased");
     assert_eq!(found(&campaign).await, json!([]));
     let digest = entrant_id(&campaign.scope(Environment::Test), &phone);
-    assert!(!records(&campaign.service).await.contains(digest.as_str()));
+    assert_lacks!(records(&campaign.service).await, digest.as_str());
 }
 
 /// Keys of sentinels: digests of sentinel and person.
 async fn sentinels(campaign: &TestCampaign) -> Vec<String> {
     let of_campaign = campaign.scope(Environment::Test).key("sentinel#");
-    let pages = campaign
-        .service
-        .dynamodb()
-        .scan()
-        .table_name("codes")
-        .into_paginator()
-        .items()
-        .send();
-    let items = pages
-        .collect::<Result<Vec<_>, _>>()
-        .await
-        .expect("the table");
+    let items = items(&campaign.service, "codes").await;
     let keys = items
         .iter()
         .filter_map(|item| item["code"].as_s().ok().cloned());
@@ -655,82 +545,49 @@ async fn sentinels(campaign: &TestCampaign) -> Vec<String> {
 
 #[tokio::test]
 async fn erasure_leaves_no_record_of_a_rejected_sentinel() {
-    const PHONE: &str = "0712 555 001";
+    const PHONE: &str = "0712555001";
     let campaign = TestCampaign::plain().await;
-    let correct = async |args: &[&str]| {
-        let ended = ops(
-            &campaign,
-            &[&["submission"], args, &["--why", "seen"]].concat(),
-        )
-        .await;
-        assert_eq!(ended.code, ops_core::EXIT_OK, "{}", ended.err);
-    };
     let enter = async |code| id_of(&campaign.submit(PHONE, code).await);
-    correct(&["revoke", &enter("TEST-0-VALID.kept").await]).await;
-    correct(&["revoke", &enter("TEST-0-VALID.freed").await, "--free-code"]).await;
-    correct(&[
-        "settle",
-        &enter("TEST-0-CHECKING").await,
-        "--reject",
-        "invalid",
-    ])
-    .await;
+    for (code, command) in [
+        ("TEST-0-VALID.kept", "revoke {}"),
+        ("TEST-0-VALID.freed", "revoke {} --free-code"),
+        ("TEST-0-CHECKING", "settle {} --reject invalid"),
+    ] {
+        let command = command.replace("{}", &enter(code).await);
+        ops(&campaign, format!("submission {command} --why seen"))
+            .await
+            .fine();
+    }
     enter("TEST-0-VALID.freed").await;
     assert_eq!(sentinels(&campaign).await.len(), 3);
 
-    let erased = ops(
-        &campaign,
-        &[
-            "person", "erase", "--phone", PHONE, "--why", "asked", "--yes",
-        ],
-    )
-    .await;
-    assert_eq!(erased.code, ops_core::EXIT_OK, "{}", erased.err);
+    let erase = ERASE.replace("0712345678", PHONE) + " --yes";
+    ops(&campaign, erase).await.fine();
     assert_eq!(sentinels(&campaign).await, Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn erasure_warns_of_instant_prizes_to_hand_over() {
-    const PHONE: &str = "0712 555 002";
+    const PHONE: &str = "0712555002";
     let campaign = TestCampaign::plain().await;
     let serial = campaign
         .mint("kettles", BatchStatus::Active, Some("Kettle"))
         .await;
-    let sent = campaign
-        .live("POST", "/api/v1/submissions")
-        .header("idempotency-key", fresh_key());
-    let sent = sent.json(&body(PHONE, &campaign.code(serial))).send().await;
-    assert_eq!(sent.field("message_key"), "instant_win");
-    let erase = ["person", "erase", "--phone", PHONE, "--why", "asked"];
-    let asked = run_typing(
-        &erase,
-        campaign.service.env.clone(),
-        &campaign.service.clock,
-        Some("no\n"),
-    )
-    .await;
-    assert!(
-        asked
-            .err
-            .contains("Won instantly: Kettle. The winner cannot be called after the erasure"),
-        "{}",
-        asked.err
+    assert_eq!(enter(&campaign, PHONE, serial).await, "instant_win");
+    let erase = ERASE.replace("0712345678", PHONE);
+    let asked = typing(&campaign, &erase, "no\n").await;
+    assert_contains!(
+        asked.err,
+        "Won instantly: Kettle. The winner cannot be called after the erasure"
     );
-    let erased = ops(&campaign, &[&erase[..], &["--yes"]].concat()).await;
-    assert!(
-        erased.err.contains("the phone had won instantly: Kettle;"),
-        "{}",
-        erased.err
-    );
+    let erased = ops(&campaign, erase + " --yes").await;
+    assert_contains!(erased.err, "the phone had won instantly: Kettle;");
 }
 
 #[tokio::test]
 async fn a_phone_that_entered_on_hundreds_of_days_is_erased() {
     const DAYS: u32 = 450;
-    let service = Service::with_options(Options {
-        background: false,
-        ..Options::default()
-    });
+    let service = Service::without_background();
     let mut config = plain();
     // Its limits are past.
     let end = service.clock.now().as_millis() - 40 * 24 * 60 * 60 * 1000;
@@ -756,15 +613,8 @@ async fn a_phone_that_entered_on_hundreds_of_days_is_erased() {
         .begin_erasure(&scope, &digest, &tombstone)
         .await
         .expect("noted");
-    let erased = ops(
-        &campaign,
-        &[
-            "person", "erase", "--phone", PHONE, "--why", "asked", "--yes",
-        ],
-    )
-    .await;
-    assert_eq!(erased.code, ops_core::EXIT_OK, "{}", erased.err);
-    assert!(!records(&campaign.service).await.contains(digest.as_str()));
+    erase(&campaign).await;
+    assert_lacks!(records(&campaign.service).await, digest.as_str());
     for day in 0..DAYS {
         let counts = entrants
             .get(&scope, &tombstone, &day.to_string())

@@ -9,15 +9,15 @@ use common::domain::receipt::payload::{ReceiptTime, VerificationCode};
 use common::domain::receipt::photo::{PhotoType, StoredPhoto};
 use common::domain::receipt::{Receipt, Source};
 use common::domain::retry::LookupFailures;
-use common::domain::scope::Environment;
 use common::domain::settling::{Anomaly, PendingSettlement, Progress};
 use common::domain::submission::{Submission, SubmissionStatus};
 use common::random;
 use ops_core::connection::aws;
 use serde_json::{Value, json};
+use service_tests::text::text_of;
 
 use crate::submission::{submission, waiting, write};
-use crate::support::{NOW, Stack, chai, line, run};
+use crate::support::{NOW, Stack, live, run};
 
 pub(crate) const CODE: &str = "AB12CD3456";
 
@@ -51,7 +51,7 @@ pub(crate) async fn with_receipt(
         }),
         Source::Typed { .. } => None,
     };
-    let (receipt_id, scope) = (random::receipt_id(), chai(Environment::Live));
+    let (receipt_id, scope) = (random::receipt_id(), live());
     let receipt = Receipt {
         receipt_id,
         scope,
@@ -60,7 +60,7 @@ pub(crate) async fn with_receipt(
         attached_to: None,
         created_at: NOW,
     };
-    let tables = stack.tables().await;
+    let tables = stack.tables();
     assert!(
         tables
             .store
@@ -70,7 +70,7 @@ pub(crate) async fn with_receipt(
             .expect("it answers")
             .is_none()
     );
-    let waiting = submission(random::submission_id(), waiting(), None);
+    let waiting = submission(waiting(), None);
     let submission = changed(Submission {
         receipt_id: Some(receipt_id),
         ..waiting
@@ -87,19 +87,19 @@ pub(crate) fn code() -> VerificationCode {
     CODE.parse().expect("a code")
 }
 
+/// A submission as `submission show --json` prints it.
+pub(crate) async fn shown(stack: &Stack, submission: &Submission) -> Value {
+    shown_with(stack, submission, "").await.0
+}
+
 /// `submission show` as JSON, and as text with single spaces.
-pub(crate) async fn shown(
+pub(crate) async fn shown_with(
     stack: &Stack,
     submission: &Submission,
-    options: &[&str],
+    options: &str,
 ) -> (Value, String) {
-    let id = submission.submission_id.to_string();
-    let show = [&["submission", "show", &id][..], options].concat();
-    let json = stack.json(&show).await;
-    let json = json
-        .pointer("/submissions/0")
-        .expect("a submission")
-        .clone();
+    let show = format!("submission show {} {options}", submission.submission_id);
+    let json = stack.json(&show).await["submissions"][0].clone();
     let text = stack.fine(&show).await;
     let words: Vec<_> = text.split(' ').filter(|word| !word.is_empty()).collect();
     (json, words.join(" "))
@@ -136,16 +136,12 @@ async fn unsettled_are_listed_longest_waiting_first_with_assignee() {
     let asking = asking.await;
     write(
         &stack,
-        &submission(
-            random::submission_id(),
-            SubmissionStatus::accepted(1, None),
-            None,
-        ),
+        &submission(SubmissionStatus::accepted(1, None), None),
         None,
     )
     .await;
 
-    let list = line("submission list --campaign chai-bora-2026 --unsettled");
+    let list = "submission list --campaign chai-bora-2026 --unsettled";
     let listed = stack.json(&list).await["submissions"].clone();
     let ids: Vec<_> = listed
         .as_array()
@@ -189,7 +185,7 @@ async fn unsettled_are_listed_longest_waiting_first_with_assignee() {
             "pending  service   2026-03-01 03:15:00  -                                        missing x 1     -        -",
         ]
     );
-    let ended = stack.run(&[&list[..], &["--limit", "1"]].concat()).await;
+    let ended = stack.run(format!("{list} --limit 1")).await;
     assert_eq!(
         ended.err,
         "2 more are not settled; --limit shows more of them\n"
@@ -212,25 +208,20 @@ async fn a_photo_is_shown_by_a_link_that_gives_its_bytes() {
         .body(bytes.to_vec().into());
     put.send().await.expect("it is taken");
 
-    let (json, text) = shown(&stack, &waiting, &[]).await;
+    let (json, text) = shown_with(&stack, &waiting, "").await;
     assert_eq!(json["receipt_source"]["link"], Value::Null);
-    assert!(
-        text.contains("photo_link hidden; --show-photo links to it\n"),
-        "{text}"
-    );
-    let (json, text) = shown(&stack, &waiting, &["--show-photo"]).await;
+    assert_contains!(text, "photo_link hidden; --show-photo links to it\n");
+    let (json, text) = shown_with(&stack, &waiting, "--show-photo").await;
     let source = &json["receipt_source"];
     assert_eq!(source["link"]["expires_at"], "2026-03-01T00:10:00.000Z");
     let arrived = json!({ "bytes": 7, "content_type": "image/jpeg", "seen_at": NOW.to_string() });
-    assert_eq!(
-        (&source["type"], &source["arrived"]),
-        (&json!("photo"), &arrived)
-    );
-    let url = source["link"]["url"].as_str().expect("a link").to_owned();
-    assert!(url.contains("X-Amz-Expires=600&"), "{url}");
-    assert!(
-        text.contains("link_expires_at 2026-03-01 03:10:00 Africa/Dar_es_Salaam\n"),
-        "{text}"
+    assert_eq!(source["type"], "photo");
+    assert_eq!(source["arrived"], arrived);
+    let url = text_of(&source["link"]["url"]).to_owned();
+    assert_contains!(url, "X-Amz-Expires=600&");
+    assert_contains!(
+        text,
+        "link_expires_at 2026-03-01 03:10:00 Africa/Dar_es_Salaam\n"
     );
     let printed = text
         .lines()
@@ -252,7 +243,7 @@ async fn a_photo_is_shown_by_a_link_that_gives_its_bytes() {
 #[tokio::test]
 async fn a_photo_that_has_not_arrived_has_no_link() {
     let stack = Stack::with_chai().await;
-    let (receipt_id, scope) = (random::receipt_id(), chai(Environment::Live));
+    let (receipt_id, scope) = (random::receipt_id(), live());
     let source = photo(None);
     let receipt = Receipt {
         receipt_id,
@@ -262,27 +253,22 @@ async fn a_photo_that_has_not_arrived_has_no_link() {
         attached_to: None,
         created_at: NOW,
     };
-    let tables = stack.tables().await;
+    let tables = stack.tables();
     tables
         .store
         .receipts()
         .create(&receipt, None)
         .await
         .expect("it answers");
-    let waiting = submission(random::submission_id(), waiting(), None);
+    let waiting = submission(waiting(), None);
     let waiting = Submission {
         receipt_id: Some(receipt_id),
         ..waiting
     };
     write(&stack, &waiting, None).await;
-    let (json, _) = shown(&stack, &waiting, &["--show-photo"]).await;
-    assert_eq!(
-        json!([
-            json["receipt_source"]["arrived"],
-            json["receipt_source"]["link"]
-        ]),
-        json!([null, null])
-    );
+    let (json, _) = shown_with(&stack, &waiting, "--show-photo").await;
+    assert_eq!(json["receipt_source"]["arrived"], Value::Null);
+    assert_eq!(json["receipt_source"]["link"], Value::Null);
 }
 
 async fn get(url: &str) -> (String, Vec<u8>) {
@@ -314,21 +300,13 @@ async fn get(url: &str) -> (String, Vec<u8>) {
 #[tokio::test]
 async fn the_bucket_is_asked_for_only_where_there_is_a_photo_to_show() {
     let stack = Stack::with_chai().await;
-    let no_bucket = [(photos::VARIABLE.to_owned(), String::new())]
-        .into_iter()
-        .collect();
-    let env = stack.env.clone().overridden_by(no_bucket);
+    let env = stack.env_with(&[(photos::VARIABLE, "")]);
     for (source, code) in [
         (typed(), ops_core::EXIT_OK),
         (photo(None), ops_core::EXIT_FAILURE),
     ] {
         let waiting = with_receipt(&stack, source, as_it_is).await;
-        let show = [
-            "submission",
-            "show",
-            &waiting.submission_id.to_string(),
-            "--show-photo",
-        ];
+        let show = format!("submission show {} --show-photo", waiting.submission_id);
         let ended = run(&show, env.clone(), &stack.clock).await;
         assert_eq!(ended.code, code, "{}", ended.err);
         assert_eq!(
@@ -350,34 +328,27 @@ async fn a_receipts_secrets_are_shown_only_when_asked_for() {
     let payload = format!("https://verify.tra.go.tz/{CODE}_101530");
     for source in [typed(), photo(Some(&payload))] {
         let waiting = with_receipt(&stack, source, known).await;
-        let (json, text) = shown(&stack, &waiting, &[]).await;
+        let (json, text) = shown_with(&stack, &waiting, "").await;
         let both = format!("{json}{text}");
-        assert!(
-            !both.contains(CODE) && !both.contains("10:15:30") && !both.contains("101530"),
-            "{both}"
-        );
-        assert!(text.contains("hidden; --show-receipt shows it"), "{text}");
+        assert_lacks!(both, CODE, "10:15:30", "101530");
+        assert_contains!(text, "hidden; --show-receipt shows it");
         assert_eq!(json["purchase_known"], true);
-        let (json, text) = shown(&stack, &waiting, &["--show-receipt"]).await;
+        let (json, text) = shown_with(&stack, &waiting, "--show-receipt").await;
         assert_eq!(json["purchase"], CODE);
         let source = &json["receipt_source"];
         if source["type"] == "typed" {
-            assert_eq!(
-                json!([source["code"], source["time"]]),
-                json!([CODE, "10:15:30"])
-            );
-            assert!(text.contains("receipt_time 10:15:30\n"), "{text}");
+            assert_eq!(source["code"], json!(CODE));
+            assert_eq!(source["time"], "10:15:30");
+            assert_contains!(text, "receipt_time 10:15:30\n");
         } else {
-            assert_eq!(
-                json!([source["qr_payload"], source["has_qr_payload"]]),
-                json!([payload, true])
-            );
-            assert!(text.contains(&payload), "{text}");
+            assert_eq!(source["qr_payload"], json!(payload));
+            assert_eq!(source["has_qr_payload"], true);
+            assert_contains!(text, payload);
         }
     }
-    let list = line("submission list --campaign chai-bora-2026 --unsettled");
+    let list = "submission list --campaign chai-bora-2026 --unsettled";
     let both = format!("{}{}", stack.json(&list).await, stack.fine(&list).await);
-    assert!(!both.contains(CODE), "{both}");
+    assert_lacks!(both, CODE);
 }
 
 #[tokio::test]
@@ -401,13 +372,13 @@ async fn what_the_authority_said_instead_is_shown_only_when_asked_for() {
         }
     };
     let waiting = with_receipt(&stack, typed(), surprised).await;
-    let (json, text) = shown(&stack, &waiting, &[]).await;
+    let (json, text) = shown_with(&stack, &waiting, "").await;
     assert_eq!(json["settling"]["anomaly"], "no TIN");
     assert!(
         text.contains("no TIN") && !format!("{json}{text}").contains(CODE),
         "{json}{text}"
     );
-    let (json, text) = shown(&stack, &waiting, &["--show-receipt"]).await;
+    let (json, text) = shown_with(&stack, &waiting, "--show-receipt").await;
     assert!(
         json["anomaly_said"].to_string().contains(CODE) && text.contains(CODE),
         "{json}{text}"
@@ -429,14 +400,10 @@ async fn what_waits_for_a_person_can_be_given_back_to_the_service() {
         }
     };
     let waiting = with_receipt(&stack, typed(), escalate).await;
-    let resume = ["submission", "resume", &waiting.submission_id.to_string()];
+    let resume = format!("submission resume {}", waiting.submission_id);
     let resumed = stack.json(&resume).await;
     assert_eq!(resumed["submissions"][0]["settling"]["assignee"], "service");
     let again = run(&resume, stack.env.clone(), &stack.clock).await;
     assert_eq!(again.code, ops_core::EXIT_FAILURE);
-    assert!(
-        again.err.contains("works on the submission already"),
-        "{}",
-        again.err
-    );
+    assert_contains!(again.err, "works on the submission already");
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use common::aws::{Aws, photos};
 use common::config::Env;
 use common::domain::ids::SubmissionId;
@@ -12,14 +11,11 @@ use common::domain::numbers::{Metric, utc_hour};
 use common::domain::receipt::checks::{Check, CheckResult};
 use common::domain::receipt::judgement::Rule;
 use common::domain::receipt::photo::photo_digest;
-use common::domain::scope::Environment;
 use common::domain::submission::{
     DeclaredItem, DeclaredPurchase, State, Submission, SubmissionStatus,
 };
 use common::domain::timestamp::Timestamp;
-use common::random;
 use common::store::review_locks::{LOCK_LIFETIME, ReviewLocks};
-use common::store::submissions::key;
 use ops_core::approvals::Decided;
 use ops_core::connection::aws;
 use ops_core::corrections::reopen;
@@ -34,9 +30,10 @@ use ops_core::tables::Tables;
 use receipt_photo::{Look, jpeg, qr_photo};
 use serde_json::json;
 
+use crate::draw::stored::{number, set};
 use crate::review::{as_it_is, code, photo, typed, with_receipt};
 use crate::submission::{submission, waiting, write};
-use crate::support::{NOW, Stack, chai};
+use crate::support::{NOW, Stack, live};
 
 /// A reviewer's screen, with tables as in its own process.
 pub(crate) struct Screen {
@@ -49,7 +46,7 @@ impl Screen {
     pub(crate) fn new(stack: &Stack, name: &str) -> Self {
         let tables = tables_of(stack, name);
         let claims = tables.review_locks(&stack.env).expect("all variables");
-        let queue = ReviewQueue::new(chai(Environment::Live), format!("screen of {name}"));
+        let queue = ReviewQueue::new(live(), format!("screen of {name}"));
         Self {
             tables,
             claims,
@@ -106,7 +103,7 @@ impl Screen {
             is_second_look: seen.is_second_look,
             verdict,
         };
-        write_answer(&self.tables, &chai(Environment::Live), &answer, at).await
+        write_answer(&self.tables, &live(), &answer, at).await
     }
 
     /// Accepts and rejects in turn.
@@ -132,18 +129,13 @@ impl Screen {
 /// Tables under a person's credentials and name, such as `asha`, or `asha/juma` for another name.
 fn tables_of(stack: &Stack, operator: &str) -> Tables {
     let (identity, name) = operator.split_once('/').unwrap_or((operator, operator));
-    let variables = [("AWS_ACCESS_KEY_ID", identity), ("OPS_BY", name)];
-    let variables = variables.map(|(variable, value)| (variable.to_owned(), value.to_owned()));
-    let env = stack
-        .env
-        .clone()
-        .overridden_by(variables.into_iter().collect());
+    let env = stack.env_with(&[("AWS_ACCESS_KEY_ID", identity), ("OPS_BY", name)]);
     Tables::from_env(&env, &Aws::for_function(&env).expect("all variables")).expect("all variables")
 }
 
 async fn stored(tables: &Tables, id: SubmissionId) -> Submission {
     let submissions = tables.store.submissions();
-    let found = submissions.get(&chai(Environment::Live), id).await;
+    let found = submissions.get(&live(), id).await;
     found.expect("it answers").expect("it is there")
 }
 
@@ -172,7 +164,7 @@ async fn two_reviewers_at_once_decide_each_of_sixty_receipts_once() {
         one.iter().chain(&other).copied().collect::<BTreeSet<_>>(),
         waiting
     );
-    let tables = stack.tables().await;
+    let tables = stack.tables();
     for id in waiting {
         let settled = stored(&tables, id).await;
         let by = if one.contains(&id) { "asha" } else { "juma" };
@@ -183,13 +175,9 @@ async fn two_reviewers_at_once_decide_each_of_sixty_receipts_once() {
             (by, Some("reviewed in the console"))
         );
     }
-    let audit = stack.json(&["audit", "list"]).await;
-    let rows = audit["rows"].as_array().expect("rows").iter();
-    assert_eq!(
-        rows.filter(|row| row["action"] == "submission.settle")
-            .count(),
-        60
-    );
+    let mut actions = stack.audit_actions().await;
+    actions.retain(|action| action == "submission.settle");
+    assert_eq!(actions.len(), 60);
 }
 
 #[tokio::test]
@@ -275,15 +263,9 @@ async fn a_claim_disturbs_neither_settling_nor_the_revision() {
     assert_eq!(seen.submission, waiting);
     let id = waiting.submission_id.to_string();
     stack
-        .fine(&[
-            "submission",
-            "settle",
-            &id,
-            "--reject",
-            "receipt_unreadable",
-            "--why",
-            "seen",
-        ])
+        .fine(format!(
+            "submission settle {id} --reject receipt_unreadable --why seen"
+        ))
         .await;
     let late = asha
         .write(&seen, Verdict::Reject(MessageKey::Blocked), NOW)
@@ -307,18 +289,11 @@ pub(crate) async fn upload(stack: &Stack, submission: &Submission, file: Vec<u8>
 }
 
 pub(crate) fn with_photo_reader(stack: &Stack) -> Env {
-    let reader = (
-        "PHOTO_READER".to_owned(),
-        env!("CARGO_BIN_EXE_ops").to_owned(),
-    );
-    stack
-        .env
-        .clone()
-        .overridden_by([reader].into_iter().collect())
+    stack.env_with(&[("PHOTO_READER", env!("CARGO_BIN_EXE_ops"))])
 }
 
 async fn shown(stack: &Stack, submission: &Submission) -> ReviewItem {
-    let tables = stack.tables().await;
+    let tables = stack.tables();
     let copier = PhotoCopier::new(&tables, &with_photo_reader(stack)).expect("all variables");
     let claimed = ClaimedSubmission {
         submission: submission.clone(),
@@ -377,11 +352,8 @@ async fn photo_is_shown_as_a_recorded_copy_without_its_place() {
     for part in [&b"Exif"[..], b"eXIf", b"GPS", b"39.2803", b"behind"] {
         assert!(!holds(&copy, part), "{part:?}");
     }
-    let rows = stack.json(&["audit", "list"]).await;
-    let row = rows["rows"]
-        .as_array()
-        .and_then(|rows| rows.iter().find(|row| row["action"] == "submission.show"));
-    let row = row.expect("a row");
+    let row = stack.last_audit_row().await;
+    assert_eq!(row["action"], "submission.show");
     assert_eq!(row["subject"], json!(waiting.submission_id));
 }
 
@@ -437,14 +409,14 @@ async fn checks_of_the_service_are_told_after_reopening_too() {
             Check::Rule(Rule::Product),
             CheckResult::Failed("no_product_matched"),
         );
-        assert!(checks.contains(&product), "{checks:?}");
+        assert!(checks.contains(&product));
     }
 }
 
 #[tokio::test]
 async fn related_submissions_share_phone_receipt_file_or_basket() {
     let stack = Stack::with_chai().await;
-    let tables = stack.tables().await;
+    let tables = stack.tables();
     let claimed = DeclaredPurchase {
         items: vec![DeclaredItem {
             key: "chai".to_owned(),
@@ -476,16 +448,10 @@ async fn related_submissions_share_phone_receipt_file_or_basket() {
     let accepted = with_receipt(&stack, typed(), of_another_phone).await;
     let id = accepted.submission_id.to_string();
     let code = code();
-    let accept = [
-        "submission",
-        "settle",
-        &id,
-        "--accept",
-        "--receipt-code",
-        code.as_str(),
-        "--why",
-        "seen",
-    ];
+    let accept = format!(
+        "submission settle {id} --accept --receipt-code {} --why seen",
+        code.as_str()
+    );
     stack.fine(&accept).await;
     let stranger = with_receipt(&stack, typed(), of_another_phone).await;
     let same_basket = with_receipt(&stack, typed(), claims).await;
@@ -516,7 +482,7 @@ async fn picked(stack: &Stack, by: &str) -> Submission {
     let decision = tables.audit.decision("seen".to_owned(), NOW).await;
     let decision = decision.expect("an identity");
     let picked = loop {
-        let submission = submission(random::submission_id(), status.clone(), None);
+        let submission = submission(status.clone(), None);
         let submission = Submission {
             decision: Some(decision.clone()),
             ..submission
@@ -587,7 +553,7 @@ async fn an_answer_counts_only_for_what_the_reviewer_saw() {
     let seen = juma.next(NOW).await.expect("one waits");
     assert!(seen.is_second_look);
     let id = picked.submission_id.to_string();
-    let tables = stack.tables().await;
+    let tables = stack.tables();
     let before = stored(&tables, picked.submission_id).await;
     let changed = Submission {
         status: waiting(),
@@ -607,25 +573,15 @@ async fn an_answer_counts_only_for_what_the_reviewer_saw() {
         late.expect_err("it waits for a decision").code,
         "submission_moved"
     );
-    let shown = stack.json(&["submission", "show", &id]).await;
+    let shown = stack.json(format!("submission show {id}")).await;
     assert_ne!(shown["submissions"][0]["state"], "rejected");
 }
 
 #[tokio::test]
 async fn unreadable_record_does_not_block_the_queue() {
     let stack = Stack::with_chai().await;
-    let damaged = with_receipt(&stack, typed(), as_it_is).await.submission_id;
-    let client = aws(&stack.env).await.expect("all variables").dynamodb();
-    let later_version = client
-        .update_item()
-        .table_name("submissions")
-        .key(
-            "id",
-            AttributeValue::S(key(&chai(Environment::Live), damaged.reference())),
-        )
-        .update_expression("SET record_version = :later")
-        .expression_attribute_values(":later", AttributeValue::N("99".to_owned()));
-    later_version.send().await.expect("it answers");
+    let damaged = with_receipt(&stack, typed(), as_it_is).await;
+    set(&stack, &damaged, "record_version", number(99)).await;
     let readable = with_receipt(&stack, typed(), |submission| {
         let settling = submission
             .settling
@@ -650,12 +606,12 @@ async fn a_code_that_an_operator_typed_is_no_record() {
     let settled = with_receipt(&stack, photo(None), as_it_is).await;
     let id = settled.submission_id.to_string();
     let settle = async |code| {
-        let accept = ["--accept", "--receipt-code", code, "--why", "read"];
-        let settle = [&["submission", "settle", &id], &accept[..]].concat();
+        let accept = format!("--accept --receipt-code {code} --why read");
+        let settle = format!("submission settle {id} {accept}");
         stack.fine(&settle).await
     };
     settle("MISREAD01").await;
-    let tables = stack.tables().await;
+    let tables = stack.tables();
     let get = || stored(&tables, settled.submission_id);
     let item = shown(&stack, &get().await).await;
     assert_eq!(
@@ -700,7 +656,7 @@ async fn a_decision_is_reopened_by_a_second_person() {
             let step = reopened(&stack, "juma", &id).await;
             step.expect("it is reopened");
         }
-        let shown = stack.json(&["submission", "show", &id]).await;
+        let shown = stack.json(format!("submission show {id}")).await;
         assert_eq!(shown["submissions"][0]["review_status"], "under_review");
     }
 }

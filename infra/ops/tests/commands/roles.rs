@@ -2,7 +2,6 @@
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
-use aws_sdk_dynamodb::types::AttributeValue;
 use common::aws::Aws;
 use common::config::Env;
 use common::domain::code_record::CodeKey;
@@ -14,56 +13,53 @@ use common::random;
 use common::store::review_locks::{ReviewLock, ReviewLocks};
 use local::stack::Options;
 use ops_core::numbers::QUIET;
-use serde_json::{Value, json};
-use service_tests::iam_guard::Record;
+use serde_json::json;
+use service_tests::iam_guard;
 use service_tests::operator_roles::{ROLES, access_key_of, front, unused};
 use service_tests::service::DEPLOYMENT_SECRET;
+use service_tests::text::{list_of, text_of};
 
 use crate::console::Served;
-use crate::draw::{args, entered, freeze};
+use crate::console::review::{Screen, answer_to};
+use crate::draw::stored::{Record, number, text};
+use crate::draw::{entered, freeze};
 use crate::review::{CODE, as_it_is, photo, typed, with_receipt};
 use crate::submission::{submission, waiting, write};
-use crate::support::{CHAI, Ended, NOW, Stack, chai, run};
+use crate::support::{CHAI, Ended, NOW, Stack, chai, live, run};
 
 /// A guarded stack with a campaign, a key and codes.
-async fn guarded(used: &Record) -> Stack {
+async fn guarded(used: &iam_guard::Record) -> Stack {
     let stack = Stack::start(Options {
         proxy: Some(front(used.clone())),
         ..Options::default()
     })
     .await;
-    let file = stack.file("chai.yaml", CHAI);
-    stack.fine(&["campaign", "apply", "--yes", &file]).await;
+    stack.apply(CHAI).await;
     stack
 }
 
 fn env_of(stack: &Stack, role: &str) -> Env {
-    let key = [("AWS_ACCESS_KEY_ID".to_owned(), access_key_of(role))]
-        .into_iter()
-        .collect();
-    stack.env.clone().overridden_by(key)
+    stack.env_with(&[("AWS_ACCESS_KEY_ID", &access_key_of(role))])
 }
 
-async fn run_as(stack: &Stack, role: &str, command: &[String]) -> Ended {
-    let args: Vec<&str> = command.iter().map(String::as_str).collect();
-    run(&args, env_of(stack, role), &stack.clock).await
+async fn run_as(stack: &Stack, role: &str, command: &str) -> Ended {
+    run(command, env_of(stack, role), &stack.clock).await
+}
+
+/// The database with the rights of a role.
+fn database_of(stack: &Stack, role: &str) -> Client {
+    let aws = Aws::for_function(&env_of(stack, role));
+    aws.expect("credentials").dynamodb()
 }
 
 /// A waiting submission with a code and a photo.
 async fn left(stack: &Stack, serial: u64) -> String {
-    let scope = chai(Environment::Live);
-    let key = CodeKey::Minted(serial);
-    let with_code = |left: Submission| Submission {
-        code_key: Some(key.in_scope(&scope)),
-        ..left
-    };
     if serial == 0 {
-        return with_receipt(stack, photo(None), as_it_is)
-            .await
-            .submission_id
-            .to_string();
+        let left = with_receipt(stack, photo(None), as_it_is).await;
+        return left.submission_id.to_string();
     }
-    let left = with_code(submission(random::submission_id(), waiting(), None));
+    let key = CodeKey::Minted(serial);
+    let left = submission(waiting(), Some(key.in_scope(&live())));
     write(stack, &left, Some(&key)).await;
     left.submission_id.to_string()
 }
@@ -72,30 +68,18 @@ async fn left(stack: &Stack, serial: u64) -> String {
 async fn frozen(stack: &Stack, turn: u64) -> String {
     entered(stack, "0711000001", 1).await;
     let name = format!("draw-{turn}");
-    stack
-        .fine(&args(&freeze(stack, &name, "--prize Kettle=1")))
-        .await;
+    stack.fine(freeze(stack, &name, "--prize Kettle=1")).await;
     name
 }
 
 /// A blocked phone with an accepted entry and a rejected receipt.
-async fn erasable(stack: &Stack) -> String {
+async fn erasable(stack: &Stack) -> &'static str {
     // No one is erased between a draw's round and its run.
-    let draws = stack
-        .json(&["draw", "show", "--campaign", "chai-bora-2026"])
-        .await["draws"]
-        .clone();
-    for draw in draws.as_array().expect("draws") {
-        let name = draw["draw"].as_str().expect("a name");
+    let draws = stack.json("draw show --campaign chai-bora-2026").await;
+    for draw in list_of(&draws["draws"]) {
+        let name = text_of(&draw["draw"]);
         stack
-            .fine(&[
-                "draw",
-                "run",
-                "--campaign",
-                "chai-bora-2026",
-                "--draw",
-                name,
-            ])
+            .fine(format!("draw run --campaign chai-bora-2026 --draw {name}"))
             .await;
     }
     let phone = "0711000009";
@@ -116,239 +100,179 @@ async fn erasable(stack: &Stack) -> String {
     };
     with_receipt(stack, photo(None), of_phone).await;
     stack
-        .fine(&[
-            "phone",
-            "block",
-            "--campaign",
-            "chai-bora-2026",
-            "--why",
-            "sells",
-            phone,
-        ])
+        .fine(format!(
+            "phone block --campaign chai-bora-2026 --why sells {phone}"
+        ))
         .await;
-    phone.to_owned()
+    phone
 }
 
 /// A test submission with a code and its idempotency key.
 async fn tested(stack: &Stack) {
     let (scope, key) = (chai(Environment::Test), CodeKey::Minted(0));
     let code_key = Some(key.in_scope(&scope));
-    let accepted = submission(
-        random::submission_id(),
-        SubmissionStatus::accepted(1, None),
-        code_key,
-    );
+    let accepted = submission(SubmissionStatus::accepted(1, None), code_key);
     write(stack, &Submission { scope, ..accepted }, Some(&key)).await;
 }
 
 async fn of_test_keys(stack: &Stack) -> usize {
-    let list = [
-        "submission",
-        "list",
-        "--campaign",
-        "chai-bora-2026",
-        "--environment",
-        "test",
-        "--yes",
-    ];
-    stack.json(&list).await["submissions"]
-        .as_array()
-        .expect("a list")
-        .len()
+    let list = "submission list --campaign chai-bora-2026 --environment test --yes";
+    list_of(&stack.json(&list).await["submissions"]).len()
 }
 
 const CAMPAIGN: &str = "--campaign chai-bora-2026";
 
-/// A role's commands that those before it may not run.
-async fn commands(stack: &Stack, role: &str, turn: u64) -> Vec<Vec<String>> {
+/// The commands of a role that those before it may not run, one a line.
+async fn commands(stack: &Stack, role: &str, turn: u64) -> String {
     // Boxed: a test's thread has a small stack.
-    let lines = match role {
+    match role {
         "viewer" => Box::pin(of_viewer(stack, turn)).await,
         "reviewer" => Box::pin(of_reviewer(stack, turn)).await,
         "operator" => Box::pin(of_operator(stack, turn)).await,
         _ => Box::pin(of_admin(stack)).await,
-    };
-    lines
-        .iter()
-        .map(|line| line.split(' ').map(str::to_owned).collect())
-        .collect()
+    }
 }
 
-async fn of_viewer(stack: &Stack, turn: u64) -> Vec<String> {
+async fn of_viewer(stack: &Stack, turn: u64) -> String {
     let id = left(stack, 0).await;
-    let shown = stack.json(&["submission", "show", &id]).await;
-    let reference = shown["submissions"][0]["ref"]
-        .as_str()
-        .expect("a reference")
-        .to_owned();
-    vec![
-        "campaign list".to_owned(),
-        "campaign show chai-bora-2026".to_owned(),
-        "campaign history chai-bora-2026".to_owned(),
-        "campaign show chai-bora-2026 --yaml --revision 1".to_owned(),
-        format!(
-            "campaign clone chai-bora-2026 soda-2026 --output {}",
-            stack.arg("soda.yaml")
-        ),
-        format!("key list {CAMPAIGN}"),
-        format!("submission list {CAMPAIGN} --yes"),
-        format!("submission list {CAMPAIGN} --unsettled"),
-        format!("submission list {CAMPAIGN} --state pending"),
-        format!("submission list {CAMPAIGN} --ref {reference}"),
-        format!("submission show {id}"),
-        format!("submission timeline {reference}"),
-        format!("draw show {CAMPAIGN} --draw {}", frozen(stack, turn).await),
-        format!("draw show {CAMPAIGN}"),
-        format!(
-            "draw show {CAMPAIGN} --draw draw-{turn} --sheet {}",
-            stack.arg(&format!("sheet-{turn}.html"))
-        ),
-        format!("numbers {CAMPAIGN}"),
-        "whoami".to_owned(),
-    ]
+    let shown = stack.json(format!("submission show {id}")).await;
+    let reference = text_of(&shown["submissions"][0]["ref"]);
+    let draw = frozen(stack, turn).await;
+    let folder = stack.folder.path().display();
+    format!(
+        "\
+campaign list
+campaign show chai-bora-2026
+campaign history chai-bora-2026
+campaign show chai-bora-2026 --yaml --revision 1
+campaign clone chai-bora-2026 soda-2026 --output {folder}/soda.yaml
+key list {CAMPAIGN}
+submission list {CAMPAIGN} --yes
+submission list {CAMPAIGN} --unsettled
+submission list {CAMPAIGN} --state pending
+submission list {CAMPAIGN} --ref {reference}
+submission show {id}
+submission timeline {reference}
+draw show {CAMPAIGN} --draw {draw}
+draw show {CAMPAIGN}
+draw show {CAMPAIGN} --draw {draw} --sheet {folder}/sheet-{turn}.html
+numbers {CAMPAIGN}
+whoami"
+    )
 }
 
-async fn of_reviewer(stack: &Stack, turn: u64) -> Vec<String> {
+async fn of_reviewer(stack: &Stack, turn: u64) -> String {
     let (accepted, rejected, resumed) = (
         left(stack, 0).await,
         left(stack, 10 * turn + 1).await,
         left(stack, 0).await,
     );
-    vec![
-        format!("submission show {accepted} --show-receipt --show-photo"),
-        format!("submission settle {accepted} --accept --receipt-code {CODE}{turn} --why seen"),
-        format!("submission settle {rejected} --reject receipt_wrong_store --why seen"),
-        format!("submission resume {resumed}"),
-        format!("submission revoke {accepted} --why mistake"),
-    ]
+    format!(
+        "\
+submission show {accepted} --show-receipt --show-photo
+submission settle {accepted} --accept --receipt-code {CODE}{turn} --why seen
+submission settle {rejected} --reject receipt_wrong_store --why seen
+submission resume {resumed}
+submission revoke {accepted} --why mistake"
+    )
 }
 
-async fn of_operator(stack: &Stack, turn: u64) -> Vec<String> {
+async fn of_operator(stack: &Stack, turn: u64) -> String {
     let scope = format!("{CAMPAIGN} --environment live");
     let issued = stack
-        .json(&[
-            "key",
-            "issue",
-            "--campaign",
-            "chai-bora-2026",
-            "--environment",
-            "test",
-        ])
+        .json(format!("key issue {CAMPAIGN} --environment test"))
         .await;
-    let key = issued["key_id"].as_str().expect("an id").to_owned();
-    let file = stack.file(
-        "again.yaml",
-        CHAI.replace("phone_daily: 3", &format!("phone_daily: {}", 100 + turn)),
-    );
+    let key = text_of(&issued["key_id"]);
+    let changed = CHAI.replace("phone_daily: 3", &format!("phone_daily: {}", 100 + turn));
+    let file = stack.file("again.yaml", changed);
     let list = stack.file("list.csv", format!("CHAI20260000{turn}\n"));
     let rejected = left(stack, 10 * turn + 3).await;
-    let reject = [
-        "--reject",
-        "receipt_wrong_store",
-        "--why",
-        "seen",
-        "--by",
-        "neema",
-    ];
+    let reject = "--reject receipt_wrong_store --why seen --by neema";
     stack
-        .fine(&[&["submission", "settle", &rejected], &reject[..]].concat())
+        .fine(format!("submission settle {rejected} {reject}"))
         .await;
-    let minted = stack.arg(&format!("minted-{turn}.csv"));
     let new = stack.arg(&format!("soda-{turn}.yaml"));
-    let clone = ["campaign", "clone", "chai-bora-2026"];
-    let slug = format!("soda-{turn}");
     stack
-        .fine(&[&clone[..], &[&slug, "--output", &new]].concat())
+        .fine(format!(
+            "campaign clone chai-bora-2026 soda-{turn} --output {new}"
+        ))
         .await;
     let id = left(stack, 0).await;
     let won = SubmissionStatus::accepted(1, Some("A kettle".to_owned()));
-    write(stack, &submission(random::submission_id(), won, None), None).await;
+    write(stack, &submission(won, None), None).await;
     let in_a_draw = entered(stack, "0711000002", 1).await.reference();
-    let winner = format!("{CAMPAIGN} --draw draw-{turn} --winner");
-    vec![
-        format!("submission show {id} --show-phone"),
-        format!("submission list {CAMPAIGN} --phone 0712345678"),
-        format!("campaign apply {file} --yes"),
-        format!("campaign apply {new} --yes"),
-        format!("submission reopen {rejected} --why mistake"),
-        "campaign pause chai-bora-2026".to_owned(),
-        "campaign archive chai-bora-2026".to_owned(),
-        "campaign archive chai-bora-2026 --undo".to_owned(),
-        "campaign resume chai-bora-2026".to_owned(),
-        format!("key issue {scope}"),
-        format!("key set {key} --per-minute 9"),
-        format!("key roll {key}"),
-        format!("key revoke {key} --yes"),
-        format!("code mint {scope} --count 2 --output {minted}"),
-        format!("code import {scope} --allow-weak --batch old-{turn} {list}"),
-        format!("code batches {scope}"),
-        // Only the book, with encrypted keys, tells the campaign's codes.
-        format!("submission list {CAMPAIGN} --code CHAI20260000{turn}"),
-        format!("code void {scope} --yes --batch old-{turn}"),
-        format!(
-            "export submissions {scope} --output {}",
-            stack.arg(&format!("submissions-{turn}.csv"))
-        ),
-        format!(
-            "export entrants {scope} --output {}",
-            stack.arg(&format!("entrants-{turn}.csv"))
-        ),
-        format!(
-            "export winners {scope} --output {}",
-            stack.arg(&format!("winners-{turn}.csv"))
-        ),
-        "person find --phone 0712345678".to_owned(),
-        // Only admins can tell a missing photo; here are none.
-        format!(
-            "person export --phone 0711000002 --output {}",
-            stack.arg("entrant.zip")
-        ),
-        format!("code batches {scope} --used"),
-        format!("phone block {CAMPAIGN} --why sells 0712345678"),
-        // Nothing to count or clear.
-        format!("numbers verify {CAMPAIGN} --environment test --yes"),
-        format!("phone list {scope}"),
-        freeze(stack, "operators", "--prize Kettle=1").join(" "),
-        format!("draw run {CAMPAIGN} --draw {}", frozen(stack, turn).await),
-        format!("draw opening {in_a_draw}"),
-        format!("draw call {winner} 1 --show-phone"),
-        format!("draw call {winner} 1 --outcome reached"),
-        format!("draw confirm {winner} 1"),
-        format!("draw skip {winner} 1 --reason not-collected --inspector Neema --yes"),
-        format!("draw call {winner} 2 --outcome reached"),
-        format!("draw confirm {winner} 2"),
-        format!("draw hand-over {winner} 2"),
-        format!(
-            "draw certificate {CAMPAIGN} --draw draw-{turn} --output {}",
-            stack.arg("page.html")
-        ),
-        format!("phone unblock {CAMPAIGN} --why mistake 0712345678"),
-        "audit list".to_owned(),
-    ]
+    let freeze = freeze(stack, "operators", "--prize Kettle=1");
+    let draw = format!("{CAMPAIGN} --draw {}", frozen(stack, turn).await);
+    let folder = stack.folder.path().display();
+    // The book tells whether a code is one of the campaign, and its keys are encrypted. To tell a
+    // photo that is gone takes a right of admins; here there are none. Nothing is counted here, and
+    // nothing was sent with test keys.
+    format!(
+        "\
+submission show {id} --show-phone
+submission list {CAMPAIGN} --phone 0712345678
+campaign apply {file} --yes
+campaign apply {new} --yes
+submission reopen {rejected} --why mistake
+campaign pause chai-bora-2026
+campaign archive chai-bora-2026
+campaign archive chai-bora-2026 --undo
+campaign resume chai-bora-2026
+key issue {scope}
+key set {key} --per-minute 9
+key roll {key}
+key revoke {key} --yes
+code mint {scope} --count 2 --output {folder}/minted-{turn}.csv
+code import {scope} --allow-weak --batch old-{turn} {list}
+code batches {scope}
+submission list {CAMPAIGN} --code CHAI20260000{turn}
+code void {scope} --yes --batch old-{turn}
+export submissions {scope} --output {folder}/submissions-{turn}.csv
+export entrants {scope} --output {folder}/entrants-{turn}.csv
+export winners {scope} --output {folder}/winners-{turn}.csv
+person find --phone 0712345678
+person export --phone 0711000002 --output {folder}/entrant.zip
+code batches {scope} --used
+phone block {CAMPAIGN} --why sells 0712345678
+numbers verify {CAMPAIGN} --environment test --yes
+phone list {scope}
+{freeze}
+draw run {draw}
+draw opening {in_a_draw}
+draw call {draw} --winner 1 --show-phone
+draw call {draw} --winner 1 --outcome reached
+draw confirm {draw} --winner 1
+draw skip {draw} --winner 1 --reason not-collected --inspector Neema --yes
+draw call {draw} --winner 2 --outcome reached
+draw confirm {draw} --winner 2
+draw hand-over {draw} --winner 2
+draw certificate {draw} --output {folder}/page.html
+phone unblock {CAMPAIGN} --why mistake 0712345678
+audit list"
+    )
 }
 
-async fn of_admin(stack: &Stack) -> Vec<String> {
+async fn of_admin(stack: &Stack) -> String {
     let phone = erasable(stack).await;
     tested(stack).await;
     // A recount needs a paused campaign without changes for some minutes.
     stack.fine("campaign pause chai-bora-2026").await;
     stack.clock.advance(2 * QUIET);
-    vec![
-        format!("numbers recount {CAMPAIGN} --yes"),
-        format!(
-            "person export --phone 0712345678 --output {}",
-            stack.arg("person.zip")
-        ),
-        "campaign clear-test-data chai-bora-2026 --yes".to_owned(),
-        "secret rotate".to_owned(),
-        "audit verify".to_owned(),
-        format!("person erase --phone {phone} --why letter --yes"),
-    ]
+    let output = stack.arg("person.zip");
+    format!(
+        "\
+numbers recount {CAMPAIGN} --yes
+person export --phone 0712345678 --output {output}
+campaign clear-test-data chai-bora-2026 --yes
+secret rotate
+audit verify
+person erase --phone {phone} --why letter --yes"
+    )
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_role_runs_its_commands_and_none_of_a_higher_role() {
-    let used = Record::default();
+    let used = iam_guard::Record::default();
     let stack = guarded(&used).await;
     for (turn, role) in (0..).zip(ROLES) {
         // The lower role first, so that what it is refused remains.
@@ -356,53 +280,23 @@ async fn each_role_runs_its_commands_and_none_of_a_higher_role() {
             .ok()
             .and_then(|turn| turn.checked_sub(1))
             .map(|below| ROLES[below]);
-        for command in commands(&stack, role, turn).await {
+        for command in commands(&stack, role, turn).await.lines() {
             if let Some(below) = below {
-                let refused = run_as(
-                    &stack,
-                    below,
-                    &[&command[..], &["--json".to_owned()]].concat(),
-                )
-                .await;
-                assert_eq!(
-                    (refused.code, refused.out.as_str()),
-                    (ops_core::EXIT_FAILURE, ""),
-                    "{below}: {command:?}"
-                );
-                // After the lines of progress.
-                let error = refused.err.lines().last().unwrap_or_default();
-                let error: Value = serde_json::from_str(error).expect("JSON");
-                assert_eq!(
-                    error["error"]["code"], "not_allowed",
-                    "{below}: {command:?}: {error}"
-                );
+                let refused = run_as(&stack, below, &format!("{command} --json")).await;
+                refused.refused("not_allowed");
             }
-            let clears = command.iter().any(|part| part == "clear-test-data");
-            let before = if clears {
-                of_test_keys(&stack).await
-            } else {
-                0
-            };
-            let ended = run_as(&stack, role, &command).await;
-            assert_eq!(
-                ended.code,
-                ops_core::EXIT_OK,
-                "{role}: {command:?}: {}",
-                ended.err
-            );
+            let clears = command.contains("clear-test-data");
             if clears {
-                assert_eq!(
-                    (before, of_test_keys(&stack).await),
-                    (1, 0),
-                    "{}",
-                    ended.out
-                );
+                assert_eq!(of_test_keys(&stack).await, 1);
+            }
+            run_as(&stack, role, command).await.fine();
+            if clears {
+                assert_eq!(of_test_keys(&stack).await, 0);
             }
         }
         // Higher roles include it.
         for higher in ROLES.iter().skip_while(|known| **known != role) {
-            let ended = run_as(&stack, higher, &["campaign".to_owned(), "list".to_owned()]).await;
-            assert_eq!(ended.code, ops_core::EXIT_OK, "{higher}: {}", ended.err);
+            run_as(&stack, higher, "campaign list").await.fine();
         }
     }
     reviews(&stack).await;
@@ -410,23 +304,17 @@ async fn each_role_runs_its_commands_and_none_of_a_higher_role() {
         .env
         .required(common::aws::photos::VARIABLE)
         .expect("a bucket");
-    let everybody = Aws::for_function(&stack.env).expect("credentials").s3();
-    let put = everybody
+    let s3 = stack.aws().s3();
+    let put = s3
         .put_object()
         .bucket(&bucket)
         .key("photo")
         .body(b"photo".to_vec().into());
     put.send().await.expect("it is taken");
-    let reviewer = Aws::for_function(&env_of(&stack, "reviewer"))
-        .expect("credentials")
-        .s3();
-    reviewer
-        .get_object()
-        .bucket(bucket)
-        .key("photo")
-        .send()
-        .await
-        .expect("what a link needs");
+    let reviewer = Aws::for_function(&env_of(&stack, "reviewer"));
+    let reviewer = reviewer.expect("credentials").s3();
+    let get = reviewer.get_object().bucket(bucket).key("photo");
+    get.send().await.expect("what a link needs");
     assert_eq!(unused(&used), NOT_TRIED, "what no command needs");
 }
 
@@ -435,9 +323,7 @@ async fn reviews(stack: &Stack) {
     let waiting = with_receipt(stack, typed(), as_it_is).await;
     let (scope, id) = (&waiting.scope, waiting.submission_id);
     let locks = |role: &str| {
-        let client = Aws::for_function(&env_of(stack, role))
-            .expect("credentials")
-            .dynamodb();
+        let client = database_of(stack, role);
         ReviewLocks::from_env(&stack.env, &client).expect("all variables")
     };
     locks("viewer")
@@ -445,28 +331,21 @@ async fn reviews(stack: &Stack) {
         .await
         .expect_err("a viewer reviews nothing");
     let reviewer = locks("reviewer");
-    assert_eq!(
-        reviewer
-            .acquire(scope, id, "screen", NOW)
-            .await
-            .expect("it is allowed"),
-        ReviewLock::Acquired
-    );
+    let lock = reviewer.acquire(scope, id, "screen", NOW).await;
+    assert_eq!(lock.expect("it is allowed"), ReviewLock::Acquired);
     reviewer
         .release(scope, id, "screen")
         .await
         .expect("it is allowed");
-    let client = Aws::for_function(&env_of(stack, "reviewer"))
-        .expect("credentials")
-        .dynamodb();
-    let key = AttributeValue::S("partner_leases#chai-bora-2026#live#0".to_owned());
+    let client = database_of(stack, "reviewer");
+    let key = text("partner_leases#chai-bora-2026#live#0");
     let other = client
         .delete_item()
         .table_name("coordination")
         .key("limited", key)
         .send()
         .await;
-    assert_eq!(refused(other), "AccessDeniedException");
+    assert_eq!(refused(other), DENIED);
 }
 
 /// Used by the second of two concurrent freezes, and to erase an entrant of a draw.
@@ -474,26 +353,16 @@ const NOT_TRIED: [&str; 1] = ["s3:DeleteObject object/draw-openings"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn missing_right_is_named_and_nothing_is_changed() {
-    let stack = guarded(&Record::default()).await;
-    let ended = run_as(
-        &stack,
-        "reviewer",
-        &["campaign", "pause", "chai-bora-2026"].map(str::to_owned),
-    )
-    .await;
-    assert_eq!(ended.code, ops_core::EXIT_FAILURE);
+    let stack = guarded(&iam_guard::Record::default()).await;
+    let pause = "campaign pause chai-bora-2026";
     assert_eq!(
-        ended.err,
+        run_as(&stack, "reviewer", pause).await.failed(),
         "error: turning the pause switch failed: you lack the permission dynamodb:UpdateItem on table campaigns; ask the \
          stack's administrator for the role that has it (infra/docs/roles.md); `ops whoami` shows yours\n"
     );
     let left = left(&stack, 0).await;
-    let hidden = run_as(
-        &stack,
-        "viewer",
-        &["submission", "show", &left].map(str::to_owned),
-    )
-    .await;
+    let show = format!("submission show {left}");
+    let hidden = run_as(&stack, "viewer", &show).await;
     assert!(
         hidden
             .out
@@ -503,48 +372,33 @@ async fn missing_right_is_named_and_nothing_is_changed() {
         hidden.out
     );
     for option in ["--show-phone", "--show-photo"] {
-        let show = ["submission", "show", &left, option].map(str::to_owned);
-        let ended = run_as(&stack, "viewer", &show).await;
-        let right = "you lack the permission dynamodb:GetItem on table audit";
-        assert!(
-            ended.out.is_empty() && ended.err.contains(right),
-            "what cannot be recorded is not shown: {}",
-            ended.err
+        // What cannot be recorded is not shown.
+        let said = run_as(&stack, "viewer", &format!("{show} {option}"))
+            .await
+            .failed();
+        assert_contains!(
+            said,
+            "you lack the permission dynamodb:GetItem on table audit"
         );
     }
-    assert!(
-        !stack
-            .tables()
-            .await
-            .campaign(&"chai-bora-2026".parse().expect("a slug"))
-            .await
-            .expect("it is there")
-            .paused
-    );
+    let shown = stack.json("campaign show chai-bora-2026").await;
+    assert_eq!(shown["paused"], false);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoami_names_identity_stack_and_role() {
-    let stack = guarded(&Record::default()).await;
+    let stack = guarded(&iam_guard::Record::default()).await;
     for (index, role) in ROLES.iter().enumerate() {
-        let ended = run_as(&stack, role, &["whoami".to_owned(), "--json".to_owned()]).await;
-        let said: Value = serde_json::from_str(&ended.out).expect("JSON");
-        assert_eq!(
-            said["identity"],
-            json!(format!(
-                "arn:aws:iam::000000000000:user/{}",
-                access_key_of(role)
-            ))
-        );
-        assert_eq!(
-            (&said["account"], &said["region"]),
-            (&json!("000000000000"), &json!("af-south-1"))
-        );
+        let said = run_as(&stack, role, "whoami --json").await.json();
+        let identity = format!("arn:aws:iam::000000000000:user/{}", access_key_of(role));
+        assert_eq!(said["identity"], identity);
+        assert_eq!(said["account"], "000000000000");
+        assert_eq!(said["region"], "af-south-1");
         assert_eq!(said["rights"], json!(ROLES[..=index]));
         assert_eq!(said["tables"]["CAMPAIGNS_TABLE"], "campaigns");
     }
-    let said = stack.fine(&["whoami"]).await;
-    assert!(said.contains("role               admin\n"), "{said}");
+    let said = stack.fine("whoami").await;
+    assert_contains!(said, "role               admin\n");
 }
 
 fn refused<T, E: ProvideErrorMetadata>(sent: Result<T, SdkError<E>>) -> String {
@@ -553,17 +407,13 @@ fn refused<T, E: ProvideErrorMetadata>(sent: Result<T, SdkError<E>>) -> String {
         .expect("it is refused")
 }
 
-async fn execute(client: &Client, statement: String) -> String {
-    refused(client.execute_statement().statement(statement).send().await)
-}
+const DENIED: &str = "AccessDeniedException";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reviewer_changes_and_deletes_purchases_and_no_receipts() {
-    let stack = guarded(&Record::default()).await;
-    let client = Aws::for_function(&env_of(&stack, "reviewer"))
-        .expect("credentials")
-        .dynamodb();
-    let key = |key: &str| AttributeValue::S(format!("chai-bora-2026#live#{key}"));
+    let stack = guarded(&iam_guard::Record::default()).await;
+    let client = database_of(&stack, "reviewer");
+    let key = |key: &str| text(&format!("chai-bora-2026#live#{key}"));
     let receipt = random::receipt_id().to_string();
     let delete = |name: &str| {
         client
@@ -580,12 +430,8 @@ async fn a_reviewer_changes_and_deletes_purchases_and_no_receipts() {
             .send()
     };
     for name in [&receipt, "photo#1"] {
-        assert_eq!(
-            refused(delete(name).await),
-            "AccessDeniedException",
-            "{name}"
-        );
-        assert_eq!(refused(put(name).await), "AccessDeniedException", "{name}");
+        assert_eq!(refused(delete(name).await), DENIED, "{name}");
+        assert_eq!(refused(put(name).await), DENIED, "{name}");
     }
     put("purchase#1").await.expect("it is allowed");
     delete("purchase#1").await.expect("it is allowed");
@@ -593,185 +439,95 @@ async fn a_reviewer_changes_and_deletes_purchases_and_no_receipts() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_role_changes_or_deletes_a_row_of_the_audit_log() {
-    let stack = guarded(&Record::default()).await;
-    let table = "audit";
-    let text = |value: &str| AttributeValue::S(value.to_owned());
-    let first = || AttributeValue::N("1".to_owned());
+    let stack = guarded(&iam_guard::Record::default()).await;
+    let key = "\"day\" = '2026-03-01' AND \"sequence\" = 1";
+    let row: Record = [("day", text("2026-03-01")), ("sequence", number(1))]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
     for role in ROLES {
-        let client = Aws::for_function(&env_of(&stack, role))
-            .expect("credentials")
-            .dynamodb();
-        let put = client
-            .put_item()
-            .table_name(table)
-            .item("day", text("2026-03-01"))
-            .item("sequence", first());
-        assert_eq!(refused(put.send().await), "AccessDeniedException", "{role}");
-        let update = client
-            .update_item()
-            .table_name(table)
-            .key("day", text("2026-03-01"))
-            .key("sequence", first());
+        let client = database_of(&stack, role);
+        let put = client.put_item().table_name("audit");
+        let put = put.set_item(Some(row.clone())).send().await;
+        let update = client.update_item().table_name("audit");
         let update = update
+            .set_key(Some(row.clone()))
             .update_expression("SET who = :who")
             .expression_attribute_values(":who", text("nobody"));
-        assert_eq!(
-            refused(update.send().await),
-            "AccessDeniedException",
-            "{role}"
-        );
-        let delete = client
-            .delete_item()
-            .table_name(table)
-            .key("day", text("2026-03-01"))
-            .key("sequence", first());
-        assert_eq!(
-            refused(delete.send().await),
-            "AccessDeniedException",
-            "{role}"
-        );
+        let delete = client.delete_item().table_name("audit");
+        let delete = delete.set_key(Some(row.clone())).send().await;
+        let tried = [refused(put), refused(update.send().await), refused(delete)];
+        assert_eq!(tried, [DENIED; 3], "{role}");
+        let inserted = if role == "viewer" {
+            DENIED
+        } else {
+            "DuplicateItemException"
+        };
         for (statement, code) in [
             (
-                "UPDATE \"audit\" SET who = 'nobody' WHERE \"day\" = '2026-03-01' AND \"sequence\" = 1",
-                "AccessDeniedException",
+                format!("UPDATE \"audit\" SET who = 'nobody' WHERE {key}"),
+                DENIED,
             ),
+            (format!("DELETE FROM \"audit\" WHERE {key}"), DENIED),
             (
-                "DELETE FROM \"audit\" WHERE \"day\" = '2026-03-01' AND \"sequence\" = 1",
-                "AccessDeniedException",
-            ),
-            (
-                "INSERT INTO \"audit\" VALUE {'day': '2026-03-01', 'sequence': 1, 'who': 'nobody'}",
-                if role == "viewer" {
-                    "AccessDeniedException"
-                } else {
-                    "DuplicateItemException"
-                },
+                "INSERT INTO \"audit\" VALUE {'day': '2026-03-01', 'sequence': 1, 'who': 'nobody'}"
+                    .to_owned(),
+                inserted,
             ),
         ] {
-            assert_eq!(
-                execute(&client, statement.to_owned()).await,
-                code,
-                "{role}: {statement}"
-            );
+            let ran = client.execute_statement().statement(&statement);
+            assert_eq!(refused(ran.send().await), code, "{role}: {statement}");
         }
     }
-    assert_eq!(stack.json(&["audit", "verify"]).await["count"], 1);
+    assert_eq!(stack.json("audit verify").await["count"], 1);
 }
 
 #[tokio::test]
 async fn console_has_the_rights_of_its_operator() {
-    let stack = guarded(&Record::default()).await;
+    let stack = guarded(&iam_guard::Record::default()).await;
     let id = left(&stack, 0).await;
     let story = format!("/submissions/{id}");
     let overview = "/campaigns/chai-bora-2026/live";
     let codes = format!("{overview}/codes");
     let draw = format!("{overview}/draws/{}", frozen(&stack, 0).await);
-    for (role, allowed) in [
-        ("viewer", &["/", "/search", &story, &draw, overview][..]),
-        ("reviewer", &["/", "/search", &story, &draw, overview]),
-        (
-            "operator",
-            &["/", "/search", &story, &draw, overview, &codes, "/changes"],
-        ),
-        (
-            "admin",
-            &["/", "/search", &story, &draw, overview, &codes, "/changes"],
-        ),
-    ] {
+    let all = ["/", "/search", &story, &draw, overview, &codes, "/changes"];
+    for (role, allowed) in ROLES.into_iter().zip([5, 5, 7, 7]) {
         let console = Served::start_with(&stack, env_of(&stack, role)).await;
         let operator = console.sign_in().await;
-        for path in ["/", "/search", &story, &draw, overview, &codes, "/changes"] {
-            let status = operator.ask("GET", path).send().await.status.as_u16();
-            assert_eq!(
-                status,
-                if allowed.contains(&path) { 200 } else { 403 },
-                "{role} {path}"
-            );
+        for (index, path) in all.into_iter().enumerate() {
+            let status = if index < allowed { 200 } else { 403 };
+            assert_eq!(operator.status("GET", path).await, status, "{role} {path}");
         }
-        let paused = operator.post(&format!("{overview}/pause"), "").await;
-        assert_eq!(
-            paused.status.as_u16(),
-            if ["viewer", "reviewer"].contains(&role) {
-                403
-            } else {
-                303
-            },
-            "{role}"
-        );
+        let status = if allowed < 6 { 403 } else { 303 };
+        let pause = format!("{overview}/pause");
+        operator.post_for(status, &pause, "").await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reviewer_reviews_with_the_rights_of_that_role_alone() {
-    let stack = guarded(&Record::default()).await;
+    let stack = guarded(&iam_guard::Record::default()).await;
     let decided = with_receipt(&stack, typed(), as_it_is).await;
     let id = decided.submission_id.to_string();
-    let accept = [
-        "submission",
-        "settle",
-        &id,
-        "--accept",
-        "--receipt-code",
-        CODE,
-        "--why",
-        "seen",
-        "--by",
-        "neema",
-    ];
+    let accept =
+        format!("submission settle {id} --accept --receipt-code {CODE} --why seen --by neema");
     stack.fine(&accept).await;
     let waiting = with_receipt(&stack, typed(), as_it_is).await;
     let console = Served::start_with(&stack, env_of(&stack, "reviewer")).await;
     let operator = console.sign_in().await;
-    let looked = operator
-        .post(
-            &format!("/submissions/{}", waiting.submission_id),
-            "show=receipt",
-        )
-        .await;
-    assert!(
-        looked.status == 200 && looked.text.contains(CODE),
-        "{}",
-        looked.text
-    );
-    let review = "/campaigns/chai-bora-2026/live/review";
-    let page = operator.page(review).await;
-    let screen = page
-        .split("data-screen=\"")
-        .nth(1)
-        .and_then(|rest| rest.split('"').next())
-        .expect("a screen");
-    let send = async |path: &str, fields: &str| {
-        let reply = operator
-            .post(
-                &format!("{review}/{path}"),
-                &format!("screen={screen}&{fields}"),
-            )
-            .await;
-        (reply.status.as_u16(), reply.text)
-    };
-    assert_eq!(send("next", "").await.0, 200);
-    let Submission {
-        submission_id,
-        revision,
-        ..
-    } = waiting;
-    let reject = format!(
-        "id={submission_id}&revision={revision}&second_look=false&verdict=reject&reason=receipt_unreadable"
-    );
-    assert_eq!(send("answer", &reject).await.0, 204);
-    assert_eq!(send("heartbeat", "").await.0, 200);
+    let path = format!("/submissions/{}", waiting.submission_id);
+    let looked = operator.post_for(200, &path, "show=receipt").await;
+    assert_contains!(looked.text, CODE);
+    let screen = Screen::of(operator).await;
+    screen.send(200, "next", "").await;
+    let reject = answer_to(&waiting, "verdict=reject&reason=receipt_unreadable");
+    screen.send(204, "answer", &reject).await;
+    screen.send(200, "heartbeat", "").await;
     // Reviewers may revoke, not reopen: each is done, or said to be not done.
     let reopen = format!("name={id}&why=mistake");
-    let (status, text) = send("reopen", &reopen).await;
-    assert!(
-        status == 200 && text.contains("is revoked, and its entries are taken back"),
-        "{text}"
-    );
-    let (status, text) = send("reopen", &reopen).await;
-    assert!(
-        status == 422 && text.contains("you lack the permission"),
-        "{status} {text}"
-    );
-    let shown = stack.json(&["submission", "show", &id]).await;
+    let said = screen.send(200, "reopen", &reopen).await;
+    assert_contains!(said, "is revoked, and its entries are taken back");
+    let said = screen.send(422, "reopen", &reopen).await;
+    assert_contains!(said, "you lack the permission");
+    let shown = stack.json(format!("submission show {id}")).await;
     assert_eq!(shown["submissions"][0]["message_key"], "blocked");
 }

@@ -8,8 +8,9 @@ use common::aws::deployment_secret::DeploymentSecrets;
 use common::domain::scope::Environment;
 use common::store::code_books::{self, CodeBooks};
 use serde_json::json;
+use service_tests::text::text_of;
 
-use crate::support::{Stack, chai};
+use crate::support::{Stack, chai, live};
 
 async fn keys(books: &CodeBooks, environment: Environment) -> String {
     let stored = books
@@ -46,15 +47,13 @@ async fn versions(stack: &Stack) -> Vec<String> {
 async fn rotation_encrypts_every_book_and_keeps_its_keys() {
     let stack = Stack::with_chai().await;
     // A warm function, which has secret and book.
-    let warm = stack.tables().await.code_books;
+    let warm = stack.tables().code_books;
     let before = keys(&warm, Environment::Live).await;
 
     let rotated = stack.json("secret rotate").await;
-    assert_eq!(
-        (&rotated["books"], &rotated["is_new"]),
-        (&json!(2), &json!(true))
-    );
-    let version = rotated["secret_version"].as_str().expect("an id");
+    assert_eq!(rotated["books"], 2);
+    assert_eq!(rotated["is_new"], true);
+    let version = text_of(&rotated["secret_version"]);
     assert_eq!(versions(&stack).await, [version, version]);
     assert_eq!(
         keys(&warm, Environment::Live).await,
@@ -62,21 +61,19 @@ async fn rotation_encrypts_every_book_and_keeps_its_keys() {
         "it fetches the new version"
     );
     assert_eq!(
-        keys(&stack.tables().await.code_books, Environment::Live).await,
+        keys(&stack.tables().code_books, Environment::Live).await,
         before,
         "so does a new one"
     );
     let said = stack.fine("secret rotate").await;
-    assert!(
-        said.contains("2 code books are encrypted under it") && !said.contains(version),
-        "{said}"
-    );
+    assert_contains!(said, "2 code books are encrypted under it");
+    assert_lacks!(said, version);
 }
 
 #[tokio::test]
 async fn rotation_that_was_cut_short_is_finished_first() {
     let stack = Stack::with_chai().await;
-    let tables = stack.tables().await;
+    let tables = stack.tables();
     let before = keys(&tables.code_books, Environment::Test).await;
     let aws = Aws::for_function(&stack.env).expect("credentials");
     let secrets = DeploymentSecrets::from_env(&stack.env, &aws).expect("a name");
@@ -87,10 +84,10 @@ async fn rotation_that_was_cut_short_is_finished_first() {
     // Meanwhile, functions read books under both versions.
     tables
         .code_books
-        .reencrypt(&chai(Environment::Live), &new)
+        .reencrypt(&live(), &new)
         .await
         .expect("written");
-    for books in [&tables.code_books, &stack.tables().await.code_books] {
+    for books in [&tables.code_books, &stack.tables().code_books] {
         assert_eq!(keys(books, Environment::Test).await, before);
         keys(books, Environment::Live).await;
     }

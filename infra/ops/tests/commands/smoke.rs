@@ -7,6 +7,7 @@ use common::config::Env;
 use common::domain::scope::CampaignSlug;
 use local::stack::{Options, Stack as Local};
 use serde_json::{Value, json};
+use service_tests::text::{len_of, text_of};
 use tokio::net::TcpSocket;
 
 use crate::support::run;
@@ -19,18 +20,14 @@ async fn json(env: &Env, args: &str) -> Value {
 
 fn texts<'a>(list: &'a Value, field: &str) -> Vec<&'a str> {
     let objects = list.as_array().expect("a list").iter();
-    objects
-        .map(|object| object[field].as_str().expect("text"))
-        .collect()
+    objects.map(|object| text_of(&object[field])).collect()
 }
 
 /// Asserts that the campaign is archived and takes no entries.
 async fn assert_archived(env: &Env) {
     let shown = json(env, "campaign show smoke-test").await;
-    assert_eq!(
-        (&shown["archived"], &shown["status"]),
-        (&json!(true), &json!("ended"))
-    );
+    assert_eq!(shown["archived"], true);
+    assert_eq!(shown["status"], "ended");
     assert_eq!(json(env, "campaign list").await["campaigns"], json!([]));
 }
 
@@ -43,7 +40,7 @@ async fn walk_leaves_no_key_and_no_listed_campaign_behind() {
         local.base_url().trim_start_matches("http://")
     );
     let walked = json(&env, &smoke).await;
-    assert_eq!(walked["steps"].as_array().map(Vec::len), Some(23));
+    assert_eq!(len_of(&walked["steps"]), 23);
 
     let slug: CampaignSlug = "smoke-test".parse().expect("a slug");
     let tables = ops_core::connection::tables(&env)
@@ -97,22 +94,15 @@ async fn what_is_not_as_it_should_be_is_named() {
     )
     .await;
     assert_eq!(ended.code, ops_core::EXIT_FAILURE);
-    assert!(
-        ended
-            .err
-            .contains("reading the campaign: the status should be 200, and the reply is "),
-        "{}",
-        ended.err
+    assert_contains!(
+        ended.err,
+        "reading the campaign: the status should be 200, and the reply is ",
+        "logs name the causes"
     );
-    assert!(ended.err.contains("logs name the causes"), "{}", ended.err);
     assert_archived(&env).await;
     for url in ["ftp://entry.example.com", "nope"] {
         let ended = run(&format!("smoke --url {url}"), env.clone(), &Clock::system()).await;
-        assert!(
-            ended.err.contains("--url must be where the API is"),
-            "{}",
-            ended.err
-        );
+        assert_contains!(ended.err, "--url must be where the API is");
     }
     // Held and not listened on, it refuses connections.
     let held = TcpSocket::new_v4().expect("a socket");
@@ -124,11 +114,8 @@ async fn what_is_not_as_it_should_be_is_named() {
         &Clock::system(),
     )
     .await;
-    assert!(
-        ended.err.contains("reading the campaign: ") && !ended.err.contains("logs"),
-        "{}",
-        ended.err
-    );
+    assert_contains!(ended.err, "reading the campaign: ");
+    assert_lacks!(ended.err, "logs");
     let stopped = [(
         "AWS_ENDPOINT_URL_DYNAMODB".to_owned(),
         format!("http://{address}"),
@@ -141,9 +128,5 @@ async fn what_is_not_as_it_should_be_is_named() {
         &Clock::system(),
     )
     .await;
-    assert!(
-        ended.err.contains("nothing answers at this address"),
-        "{}",
-        ended.err
-    );
+    assert_contains!(ended.err, "nothing answers at this address");
 }

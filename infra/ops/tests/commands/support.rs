@@ -2,7 +2,9 @@
 
 use std::ffi::OsString;
 use std::io::BufRead;
+use std::iter;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output};
 
 use common::aws::Aws;
 use common::clock::Clock;
@@ -11,9 +13,10 @@ use common::domain::scope::{Environment, Scope};
 use common::domain::timestamp::Timestamp;
 use local::stack::Options;
 use ops_core::tables::Tables;
-use ops_core::{EXIT_OK, Terminal};
+use ops_core::{EXIT_FAILURE, EXIT_OK, EXIT_USAGE, Terminal};
 use serde_json::Value;
-use service_tests::service::DEPLOYMENT_SECRET;
+use service_tests::service::{DEPLOYMENT_SECRET, Service, env_with};
+use service_tests::text::{list_of, parse_json, text_of};
 use tempfile::TempDir;
 
 /// 2026-03-01T00:00:00Z.
@@ -42,9 +45,65 @@ pub(crate) struct Stack {
 
 /// A command's exit code and output.
 pub(crate) struct Ended {
+    command: String,
     pub(crate) code: u8,
     pub(crate) out: String,
     pub(crate) err: String,
+}
+
+/// The error of a command that was refused.
+pub(crate) struct Refusal {
+    pub(crate) message: String,
+    pub(crate) problems: Vec<Value>,
+}
+
+impl Ended {
+    /// Asserts that it succeeded.
+    #[track_caller]
+    pub(crate) fn fine(self) -> Self {
+        self.ended_with(EXIT_OK)
+    }
+
+    /// The standard error of a command that failed and printed nothing else.
+    #[track_caller]
+    pub(crate) fn failed(self) -> String {
+        let ended = self.ended_with(EXIT_FAILURE);
+        assert_eq!(ended.out, "", "{}", ended.command);
+        ended.err
+    }
+
+    /// The standard error of a command that was not understood.
+    #[track_caller]
+    pub(crate) fn misused(self) -> String {
+        self.ended_with(EXIT_USAGE).err
+    }
+
+    /// The error of a command with `--json` that was refused with this code.
+    #[track_caller]
+    pub(crate) fn refused(self, code: &str) -> Refusal {
+        // After the lines that tell how far a command is.
+        let said = self.failed();
+        let error = parse_json(said.lines().last().unwrap_or_default())["error"].clone();
+        assert_eq!(error["code"], code, "{error}");
+        let message = text_of(&error["message"]).to_owned();
+        let problems = error["problems"].as_array().cloned().unwrap_or_default();
+        Refusal { message, problems }
+    }
+
+    /// The output of a command with `--json` that succeeded.
+    #[track_caller]
+    pub(crate) fn json(self) -> Value {
+        parse_json(&self.fine().out)
+    }
+
+    #[track_caller]
+    fn ended_with(self, code: u8) -> Self {
+        let Self {
+            command, out, err, ..
+        } = &self;
+        assert_eq!(self.code, code, "{command}: {out}{err}");
+        self
+    }
 }
 
 impl Stack {
@@ -88,9 +147,8 @@ impl Stack {
     /// Applies a campaign file; returns the output.
     pub(crate) async fn apply(&self, text: impl AsRef<[u8]>) -> Ended {
         let file = self.file("chai.yaml", text);
-        let ended = self.run(&["campaign", "apply", "--yes", &file]).await;
-        assert_eq!(ended.code, EXIT_OK, "{}", ended.err);
-        ended
+        let command = format!("campaign apply --yes {file}");
+        self.run(&command).await.fine()
     }
 
     /// Writes a file into the folder; returns its path.
@@ -109,43 +167,83 @@ impl Stack {
         self.path(name).display().to_string()
     }
 
-    pub(crate) async fn run(&self, args: &(impl CommandLine + ?Sized)) -> Ended {
-        run(args, self.env.clone(), &self.clock).await
+    /// Runs a command, as typed in a shell.
+    pub(crate) async fn run(&self, command: impl AsRef<str>) -> Ended {
+        run(command, self.env.clone(), &self.clock).await
+    }
+
+    /// Runs a command with other values of some variables.
+    pub(crate) async fn run_with(
+        &self,
+        others: &[(&str, &str)],
+        command: impl AsRef<str>,
+    ) -> Ended {
+        run(command, self.env_with(others), &self.clock).await
+    }
+
+    /// Runs a command of an operator whose clock is another one.
+    pub(crate) async fn run_at(&self, clock: &Clock, command: impl AsRef<str>) -> Ended {
+        run(command, self.env.clone(), clock).await
     }
 
     /// Runs a command at a terminal with this typed.
-    pub(crate) async fn answering(&self, args: &(impl CommandLine + ?Sized), typed: &str) -> Ended {
-        run_typing(args, self.env.clone(), &self.clock, Some(typed)).await
+    pub(crate) async fn answering(&self, command: impl AsRef<str>, typed: &str) -> Ended {
+        run_typing(command, self.env.clone(), &self.clock, Some(typed)).await
     }
 
     /// Runs a command that must succeed.
-    pub(crate) async fn fine(&self, args: &(impl CommandLine + ?Sized)) -> String {
-        let words = args.words();
-        let ended = self.run(&words).await;
-        assert_eq!(ended.code, EXIT_OK, "{words:?}: {}{}", ended.out, ended.err);
-        ended.out
+    pub(crate) async fn fine(&self, command: impl AsRef<str>) -> String {
+        self.run(command).await.fine().out
     }
 
     /// Runs a command with `--json` that must succeed.
-    pub(crate) async fn json(&self, args: &(impl CommandLine + ?Sized)) -> Value {
-        let out = self.fine(&with_json(args)).await;
-        serde_json::from_str(&out).expect("one JSON document")
+    pub(crate) async fn json(&self, command: impl AsRef<str>) -> Value {
+        self.run(with_json(command)).await.json()
     }
 
-    /// Runs a command with `--json` that must fail; returns the error.
-    pub(crate) async fn refused(&self, args: &(impl CommandLine + ?Sized)) -> Value {
-        let words = with_json(args);
-        let ended = self.run(&words).await;
-        assert_eq!(
-            (ended.code, ended.out.as_str()),
-            (ops_core::EXIT_FAILURE, ""),
-            "{words:?}: {}",
-            ended.err
-        );
-        let document: Value = serde_json::from_str(&ended.err).expect("one JSON document");
-        document.get("error").expect("an error").clone()
+    /// Runs a command with `--json` that has to be refused with this code, and returns the error.
+    pub(crate) async fn refused(&self, command: impl AsRef<str>, code: &str) -> Refusal {
+        self.run(with_json(command)).await.refused(code)
     }
 
+    /// Runs a command as [`Self::json`] does, with an AWS identity and a name of its own.
+    pub(crate) async fn json_by(&self, operator: &str, command: impl AsRef<str>) -> Value {
+        self.run_by(operator, command).await.json()
+    }
+
+    /// Runs a command with `--json`, and an AWS identity and a name of its own, such as `asha` or `asha/juma`.
+    pub(crate) async fn run_by(&self, operator: &str, command: impl AsRef<str>) -> Ended {
+        let (identity, name) = operator.split_once('/').unwrap_or((operator, operator));
+        let command = format!("{} --by {name} --json", command.as_ref());
+        self.run_with(&[("AWS_ACCESS_KEY_ID", identity)], command)
+            .await
+    }
+
+    /// The stack's variables, with others in place of some.
+    pub(crate) fn env_with(&self, others: &[(&str, &str)]) -> Env {
+        env_with(&self.env, others)
+    }
+
+    /// The rows of the audit log, oldest first.
+    pub(crate) async fn audit_rows(&self) -> Vec<Value> {
+        list_of(&self.json("audit list").await["rows"]).clone()
+    }
+
+    pub(crate) async fn audit_actions(&self) -> Vec<String> {
+        let rows = self.audit_rows().await;
+        let actions = rows.iter().map(|row| text_of(&row["action"]).to_owned());
+        actions.collect()
+    }
+
+    pub(crate) async fn last_audit_row(&self) -> Value {
+        self.audit_rows().await.pop().expect("a row")
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).expect("a file")
+    }
+
+    /// The content of the local stack's ready file.
     pub(crate) fn ready_file(&self) -> Value {
         serde_json::json!({ "base_url": self.local.base_url(), "env": self.local.env() })
     }
@@ -154,11 +252,26 @@ impl Stack {
         local::ready_file::write(Path::new(path), &self.local, &[]).expect("a disk");
     }
 
-    /// Access for what commands cannot do.
-    pub(crate) async fn tables(&self) -> Tables {
-        let aws = Aws::for_function(&self.env).expect("all variables");
-        Tables::from_env(&self.env, &aws).expect("all variables")
+    /// The tables, for what commands cannot do.
+    pub(crate) fn tables(&self) -> Tables {
+        Tables::from_env(&self.env, &self.aws()).expect("all variables")
     }
+
+    /// Runs a PartiQL statement on the tables, as somebody without `ops` does.
+    pub(crate) async fn sql(&self, statement: impl Into<String>) {
+        let dynamodb = self.aws().dynamodb();
+        let ran = dynamodb.execute_statement().statement(statement);
+        ran.send().await.expect("it is run");
+    }
+
+    pub(crate) fn aws(&self) -> Aws {
+        Aws::for_function(&self.env).expect("all variables")
+    }
+}
+
+/// The live scope of [`CHAI`].
+pub(crate) fn live() -> Scope {
+    chai(Environment::Live)
 }
 
 /// A scope of [`CHAI`].
@@ -169,65 +282,32 @@ pub(crate) fn chai(environment: Environment) -> Scope {
     }
 }
 
-/// A command's arguments: a shell line, or words.
-pub(crate) trait CommandLine {
-    fn words(&self) -> Vec<String>;
-}
-
-impl CommandLine for str {
-    fn words(&self) -> Vec<String> {
-        shlex::split(self).expect("quotes that end")
-    }
-}
-
-impl CommandLine for String {
-    fn words(&self) -> Vec<String> {
-        self.as_str().words()
-    }
-}
-
-impl<T: AsRef<str>> CommandLine for [T] {
-    fn words(&self) -> Vec<String> {
-        self.iter().map(|word| word.as_ref().to_owned()).collect()
-    }
-}
-
-impl<T: AsRef<str>, const N: usize> CommandLine for [T; N] {
-    fn words(&self) -> Vec<String> {
-        self.as_slice().words()
-    }
-}
-
-impl<T: AsRef<str>> CommandLine for Vec<T> {
-    fn words(&self) -> Vec<String> {
-        self.as_slice().words()
-    }
-}
-
-impl<T: CommandLine + ?Sized> CommandLine for &T {
-    fn words(&self) -> Vec<String> {
-        (**self).words()
-    }
-}
-
-fn with_json(args: &(impl CommandLine + ?Sized)) -> Vec<String> {
-    [args.words(), vec!["--json".to_owned()]].concat()
+fn with_json(command: impl AsRef<str>) -> String {
+    format!("{} --json", command.as_ref())
 }
 
 /// Runs a command without a terminal.
-pub(crate) async fn run(args: &(impl CommandLine + ?Sized), env: Env, clock: &Clock) -> Ended {
-    run_typing(args, env, clock, None).await
+pub(crate) async fn run(command: impl AsRef<str>, env: Env, clock: &Clock) -> Ended {
+    run_typing(command, env, clock, None).await
+}
+
+/// Runs a command on a stack of the black-box tests.
+pub(crate) async fn ops(service: &Service, command: impl AsRef<str>) -> Ended {
+    run(command, service.env.clone(), &service.clock).await
 }
 
 /// Runs a command, at a terminal if `typed` is set.
 pub(crate) async fn run_typing(
-    args: &(impl CommandLine + ?Sized),
+    command: impl AsRef<str>,
     env: Env,
     clock: &Clock,
     typed: Option<&str>,
 ) -> Ended {
-    let args = [vec!["ops".to_owned()], args.words()].concat();
-    let args = args.into_iter().map(OsString::from);
+    let command = command.as_ref().to_owned();
+    let words = shlex::split(&command).expect("quotes that end");
+    let args = iter::once("ops".to_owned())
+        .chain(words)
+        .map(OsString::from);
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut typed = typed.map(str::as_bytes);
     let input = typed
@@ -252,10 +332,21 @@ pub(crate) async fn run_typing(
     .await;
     let text = |bytes| String::from_utf8(bytes).expect("text");
     Ended {
+        command,
         code,
         out: text(out),
         err: text(err),
     }
+}
+
+/// Interrupts a program as Ctrl-C does, and waits for its end.
+pub(crate) async fn ctrl_c(child: Child) -> Output {
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(kill.expect("it can be told").success());
+    let ended = tokio::task::spawn_blocking(|| child.wait_with_output()).await;
+    ended.expect("it is waited for").expect("it ends")
 }
 
 pub(crate) fn files_in(folder: &Path) -> Vec<String> {
@@ -271,9 +362,4 @@ pub(crate) fn files_in(folder: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
-}
-
-/// A command's words, without spaces in any.
-pub(crate) fn line(typed: &str) -> Vec<&str> {
-    typed.split(' ').collect()
 }

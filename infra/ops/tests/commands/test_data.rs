@@ -2,20 +2,15 @@
 
 use common::aws::Aws;
 use common::domain::scope::Environment;
-use local::stack::Options;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, phone, plain};
 use service_tests::counting::Counter;
 use service_tests::receipts::code_and_receipt;
 use service_tests::service::Service;
 
-use crate::support::{Ended, run, run_typing};
+use crate::support::{ops, run_typing};
 
 const PHOTO: &[u8] = b"\xff\xd8\xff\xe0 a photo";
-
-async fn ops(service: &Service, args: &str) -> Ended {
-    run(args, service.env.clone(), &service.clock).await
-}
 
 /// Keys of an environment's records, from all tables of entries.
 async fn keys(campaign: &TestCampaign, environment: Environment) -> Vec<String> {
@@ -70,10 +65,7 @@ async fn photos(campaign: &TestCampaign) -> usize {
 
 /// Entries in both environments, a photo, a blocked phone and an imported code.
 async fn used() -> TestCampaign {
-    let service = Service::with_options(Options {
-        background: false,
-        ..Options::default()
-    });
+    let service = Service::without_background();
     let mut config = plain();
     code_and_receipt(&mut config);
     config.receipt.as_mut().expect("rules").required = false;
@@ -109,7 +101,7 @@ async fn used() -> TestCampaign {
     let slug = campaign.config.slug.to_string();
     let why = "--why 'Sells codes' --by asha";
     let block = format!("phone block --campaign {slug} {}", phone(1));
-    let blocked = ops(&service, &format!("{block} {why}")).await;
+    let blocked = ops(&service, format!("{block} {why}")).await;
     assert_eq!(blocked.code, ops_core::EXIT_OK, "{}", blocked.err);
     campaign
 }
@@ -124,13 +116,8 @@ async fn test_data_goes_and_live_data_stays() {
     let live = keys(&campaign, Environment::Live).await;
     assert_eq!(photos(&campaign).await, 1);
     let args = format!("campaign clear-test-data {slug}");
-    let refused = run_typing(&args, service.env.clone(), &service.clock, Some("y\n")).await;
-    assert_eq!(refused.code, ops_core::EXIT_FAILURE, "a y is not enough");
-    assert!(
-        refused.err.contains("reads five whole tables"),
-        "{}",
-        refused.err
-    );
+    let refused = run_typing(&args, service.env.clone(), &service.clock, Some("y\n"));
+    assert_contains!(refused.await.failed(), "reads five whole tables");
     assert!(
         keys(&campaign, Environment::Test).await.len() > 8,
         "nothing was deleted"
@@ -196,14 +183,10 @@ async fn clearing_that_was_cut_short_is_finished_by_running_it_again() {
         .await
         .expect("it answers");
     let slug = campaign.config.slug.as_str();
-    let cleared = ops(
-        service,
-        &format!("campaign clear-test-data {slug} --yes --json"),
-    )
-    .await;
-    assert_eq!(cleared.code, ops_core::EXIT_OK, "{}", cleared.err);
+    let clear = format!("campaign clear-test-data {slug} --yes");
+    ops(service, &clear).await.fine();
     assert_eq!(keys(&campaign, Environment::Test).await.len(), 2);
-    let nothing = ops(service, &format!("campaign clear-test-data {slug} --yes")).await;
+    let nothing = ops(service, &clear).await;
     assert!(
         nothing
             .out

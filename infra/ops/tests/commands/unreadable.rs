@@ -1,87 +1,34 @@
 //! Records of a later version, damaged, or changed by hand. They are named, and stop only what
 //! would be wrong without them.
 
-use aws_sdk_dynamodb::types::AttributeValue;
-use common::aws::Aws;
-use common::domain::scope::Environment;
-use common::domain::submission::{Submission, SubmissionStatus};
-use common::random;
+use common::domain::submission::Submission;
 use common::store::submissions::key;
 
-use crate::submission::{submission, waiting, write};
-use crate::support::{Stack, chai, line};
+use crate::draw::stored::{number, record, set, text};
+use crate::submission::{accepted, submission, waiting, write};
+use crate::support::{Stack, live};
 
-const CAMPAIGN: [&str; 4] = ["--campaign", "chai-bora-2026", "--environment", "live"];
+const CAMPAIGN: &str = "--campaign chai-bora-2026 --environment live";
 
 /// Three accepted submissions of one phone.
 async fn with_three() -> (Stack, [Submission; 3]) {
     let stack = Stack::with_chai().await;
-    let three = [(); 3].map(|()| {
-        submission(
-            random::submission_id(),
-            SubmissionStatus::accepted(1, None),
-            None,
-        )
-    });
-    for submission in &three {
-        write(&stack, submission, None).await;
-    }
+    let three = [
+        accepted(&stack, 1).await,
+        accepted(&stack, 1).await,
+        accepted(&stack, 1).await,
+    ];
     (stack, three)
 }
 
 fn key_of(submission: &Submission) -> String {
-    key(&chai(Environment::Live), submission.reference())
-}
-
-async fn set(stack: &Stack, submission: &Submission, name: &str, value: AttributeValue) {
-    let client = Aws::for_function(&stack.env)
-        .expect("all variables")
-        .dynamodb();
-    let update = client.update_item().table_name("submissions");
-    let update = update.key("id", AttributeValue::S(key_of(submission)));
-    let update = update
-        .update_expression("SET #name = :value")
-        .expression_attribute_names("#name", name);
-    update
-        .expression_attribute_values(":value", value)
-        .send()
-        .await
-        .expect("it answers");
-}
-
-async fn get(stack: &Stack, submission: &Submission, name: &str) -> AttributeValue {
-    let client = Aws::for_function(&stack.env)
-        .expect("all variables")
-        .dynamodb();
-    let get = client
-        .get_item()
-        .table_name("submissions")
-        .key("id", AttributeValue::S(key_of(submission)));
-    let item = get
-        .send()
-        .await
-        .expect("it answers")
-        .item
-        .expect("it is there");
-    item[name].clone()
+    key(&live(), submission.reference())
 }
 
 /// Makes two of three unreadable, in two ways.
 async fn damage(stack: &Stack, [_, later, damaged]: &[Submission; 3]) {
-    set(
-        stack,
-        later,
-        "record_version",
-        AttributeValue::N("9".to_owned()),
-    )
-    .await;
-    set(
-        stack,
-        damaged,
-        "standing",
-        AttributeValue::S("+255712345678".to_owned()),
-    )
-    .await;
+    set(stack, later, "record_version", number(9)).await;
+    set(stack, damaged, "standing", text("+255712345678")).await;
 }
 
 #[tokio::test]
@@ -89,42 +36,23 @@ async fn an_export_and_an_erasure_name_all_unreadable_records() {
     let (stack, three) = with_three().await;
     damage(&stack, &three).await;
     let output = stack.arg("all.csv");
-    let export = [
-        &["export", "submissions"],
-        &CAMPAIGN[..],
-        &["--state", "accepted", "--output", &output],
-    ]
-    .concat();
-    for command in [
-        &export[..],
-        &line("person erase --phone 0712345678 --why asked --yes"),
-    ] {
-        let refused = stack.refused(command).await;
-        let message = refused["message"].as_str().expect("text");
-        assert_eq!(refused["code"], "records_unreadable", "{message}");
-        for record in &three[1..] {
-            assert!(message.contains(&key_of(record)), "{message}");
-        }
-        assert!(
-            message.contains("version 9") && !message.contains("credentials"),
-            "{message}"
-        );
-        assert!(!message.contains("712345678"), "{message}");
+    let export = format!("export submissions {CAMPAIGN} --state accepted --output {output}");
+    let [_, later, damaged] = three.each_ref().map(key_of);
+    let erase = "person erase --phone 0712345678 --why asked --yes";
+    for command in [export.as_str(), erase] {
+        let refused = stack.refused(command, "records_unreadable").await;
+        let message = refused.message;
+        assert_contains!(message, later, damaged, "version 9");
+        assert_lacks!(message, "credentials", "712345678");
     }
     // Once readable, the export goes on.
-    let good = get(&stack, &three[0], "standing").await;
-    for record in &three[1..] {
-        set(&stack, record, "standing", good.clone()).await;
-        set(
-            &stack,
-            record,
-            "record_version",
-            AttributeValue::N("1".to_owned()),
-        )
-        .await;
+    let good = record(&stack, &three[0]).await;
+    for damaged in &three[1..] {
+        set(&stack, damaged, "standing", good["standing"].clone()).await;
+        set(&stack, damaged, "record_version", number(1)).await;
     }
     stack.fine(&export).await;
-    let text = std::fs::read_to_string(stack.path("all.csv")).expect("a file");
+    let text = stack.read("all.csv");
     assert_eq!(text.lines().count(), 4, "a heading and three rows: {text}");
 }
 
@@ -132,36 +60,20 @@ async fn an_export_and_an_erasure_name_all_unreadable_records() {
 async fn a_list_leaves_unreadable_records_out_and_names_them() {
     let (stack, three) = with_three().await;
     damage(&stack, &three).await;
-    let open = submission(random::submission_id(), waiting(), None);
+    let open = submission(waiting(), None);
     write(&stack, &open, None).await;
-    set(
-        &stack,
-        &open,
-        "record_version",
-        AttributeValue::N("9".to_owned()),
-    )
-    .await;
+    set(&stack, &open, "record_version", number(9)).await;
     for (options, listed, left_out) in [
-        (
-            &["--yes"][..],
-            &three[..1],
-            &[&three[1], &three[2], &open][..],
-        ),
-        (&["--unsettled"], &[], &[&open]),
+        ("--yes", &three[..1], &[&three[1], &three[2], &open][..]),
+        ("--unsettled", &[], &[&open]),
     ] {
-        let ended = stack
-            .run(&[&["submission", "list"], &CAMPAIGN[..], options].concat())
-            .await;
-        assert_eq!(ended.code, ops_core::EXIT_OK, "{}", ended.err);
+        let list = format!("submission list {CAMPAIGN} {options}");
+        let ended = stack.run(list).await.fine();
         for one in listed {
-            assert!(
-                ended.out.contains(&one.reference().to_string()),
-                "{}",
-                ended.out
-            );
+            assert_contains!(ended.out, one.reference().to_string());
         }
         for one in left_out {
-            assert!(ended.err.contains(&key_of(one)), "{}", ended.err);
+            assert_contains!(ended.err, key_of(one));
         }
     }
 }
@@ -169,46 +81,27 @@ async fn a_list_leaves_unreadable_records_out_and_names_them() {
 #[tokio::test]
 async fn a_clear_phone_in_a_record_is_refused() {
     let (stack, [first, other, _]) = with_three().await;
-    set(
-        &stack,
-        &first,
-        "phone",
-        AttributeValue::S("+255799999999".to_owned()),
-    )
-    .await;
-    let moved = get(&stack, &other, "phone").await;
+    let moved = record(&stack, &other).await["phone"].clone();
     for (why, value) in [
-        ("not encrypted", None),
-        ("encrypted for another submission", Some(moved)),
+        ("not encrypted", text("+255799999999")),
+        ("encrypted for another submission", moved),
     ] {
-        if let Some(value) = value {
-            set(&stack, &first, "phone", value).await;
-        }
+        set(&stack, &first, "phone", value).await;
         let reference = first.reference().to_string();
-        let refused = stack
-            .refused(&["submission", "show", &reference, "--show-phone"])
-            .await;
-        let message = refused["message"].as_str().expect("text");
-        assert!(
-            message.contains(&key_of(&first)) && message.contains(why),
-            "{message}"
-        );
-        assert!(!message.contains("99999999"), "{message}");
+        let show = format!("submission show {reference} --show-phone");
+        let message = stack.refused(show, "records_unreadable").await.message;
+        assert_contains!(message, key_of(&first), why);
+        assert_lacks!(message, "99999999");
     }
 }
 
 #[tokio::test]
 async fn a_clear_entrant_in_a_record_is_refused() {
     let (stack, [first, ..]) = with_three().await;
-    let entrant = chai(Environment::Live).key("+255712345678");
-    set(&stack, &first, "entrant", AttributeValue::S(entrant)).await;
-    let refused = stack
-        .refused(&["submission", "show", &first.submission_id.to_string()])
-        .await;
-    let message = refused["message"].as_str().expect("text");
-    assert!(
-        message.contains(&key_of(&first)) && message.contains("no digest"),
-        "{message}"
-    );
-    assert!(!message.contains("712345678"), "{message}");
+    let entrant = live().key("+255712345678");
+    set(&stack, &first, "entrant", text(&entrant)).await;
+    let show = format!("submission show {}", first.submission_id);
+    let message = stack.refused(show, "records_unreadable").await.message;
+    assert_contains!(message, key_of(&first), "no digest");
+    assert_lacks!(message, "712345678");
 }

@@ -2,75 +2,65 @@
 
 use common::clock::Clock;
 use common::config::Env;
-use serde_json::{Value, json};
+use service_tests::text::parse_json;
 
-use crate::support::{NOW, Stack, run};
+use crate::support::{Ended, NOW, Stack, run};
+
+/// Runs a command without variables.
+async fn without_stack(command: &str) -> Ended {
+    run(command, Env::default(), &Clock::manual(NOW)).await
+}
 
 #[tokio::test]
 async fn missing_variable_is_named_with_where_it_comes_from() {
-    let ended = run("campaign list", Env::default(), &Clock::manual(NOW)).await;
-    assert_eq!((ended.code, ended.out.as_str()), (1, ""));
+    let said = without_stack("campaign list").await.failed();
     assert_eq!(
-        ended.err,
+        said,
         "error: the environment variable CAMPAIGNS_TABLE is not set; set it from the outputs of the deployed \
          stack, or name the file that the local stack wrote (its --ready-file) with --env-file\n"
     );
 }
 
+/// Lists the campaigns with the variables of a file alone.
+async fn list(stack: &Stack, file: &str) -> Ended {
+    let list = format!("campaign list --json --env-file {file}");
+    run(list, Env::default(), &stack.clock).await
+}
+
 #[tokio::test]
-async fn variables_can_come_from_the_ready_file() {
+async fn variables_can_come_from_a_file() {
     let stack = Stack::with_chai().await;
-    let file = stack.file("ready.json", stack.ready_file().to_string());
-    let ended = run(
-        &format!("--env-file {file} campaign list --json"),
-        Env::default(),
-        &stack.clock,
-    )
-    .await;
-    assert!(
-        ended.code == 0 && ended.out.contains("chai-bora-2026"),
-        "{}",
-        ended.err
-    );
+    let json = stack.file("ready.json", stack.ready_file().to_string());
+    let shell = stack.arg("ready.env");
+    stack.write_ready_file(&shell);
+    let ours = stack
+        .read("ready.env")
+        .replace("='", "=")
+        .replace("'\n", "\n");
+    let ours = stack.file("ours.env", format!("# Ours\n\nUSER=\"asha\"\n{ours}"));
+    for file in [&json, &shell, &ours] {
+        assert_contains!(list(&stack, file).await.fine().out, "chai-bora-2026");
+    }
     for (name, text) in [
         ("wrong.json", "{}"),
         ("wrong.env", "{}"),
         ("wrong.txt", "A='b'"),
     ] {
-        let file = stack.file(name, text);
-        let ended = run(
-            &format!("campaign list --env-file {file}"),
-            Env::default(),
-            &stack.clock,
-        )
-        .await;
-        assert!(
-            ended.code == 1 && ended.err.contains("is not an env file"),
-            "{}",
-            ended.err
-        );
+        let said = list(&stack, &stack.file(name, text)).await.failed();
+        assert_contains!(said, "is not an env file");
     }
-}
 
-#[tokio::test]
-async fn env_file_can_be_named_by_the_environment() {
-    let stack = Stack::with_chai().await;
-    let file = stack.file("ready.json", stack.ready_file().to_string());
-    let named = |file: String| [("OPS_ENV_FILE".to_owned(), file)].into_iter().collect();
-    let list = "campaign list --json";
-    let ended = run(&list, named(file.clone()), &stack.clock).await;
-    assert!(
-        ended.code == 0 && ended.out.contains("chai-bora-2026"),
-        "{}",
-        ended.err
-    );
-    let given = run(
-        &format!("--env-file {file} {list}"),
-        named("nowhere".to_owned()),
-        &stack.clock,
-    )
-    .await;
-    assert_eq!(given.code, 0, "what is given counts: {}", given.err);
+    let named = |file: &str| {
+        [("OPS_ENV_FILE".to_owned(), file.to_owned())]
+            .into_iter()
+            .collect()
+    };
+    let listed = run("campaign list", named(&json), &stack.clock)
+        .await
+        .fine();
+    assert_contains!(listed.out, "chai-bora-2026");
+    let given = format!("--env-file {json} campaign list");
+    run(given, named("nowhere"), &stack.clock).await.fine();
 }
 
 #[tokio::test]
@@ -81,46 +71,10 @@ async fn name_is_refused_where_nothing_is_recorded() {
         "campaign list",
         "key list --campaign chai-bora-2026",
     ] {
-        let error = stack.refused(&format!("{command} --by juma")).await;
-        assert_eq!(error["code"], "by_unused", "{command:?}");
+        stack
+            .refused(format!("{command} --by juma"), "by_unused")
+            .await;
     }
-}
-
-#[tokio::test]
-async fn variables_can_come_from_the_ready_file_for_shells() {
-    let stack = Stack::with_chai().await;
-    let file = stack.arg("ready.env");
-    stack.write_ready_file(&file);
-    let ended = run(
-        &format!("--env-file {file} campaign list --json"),
-        Env::default(),
-        &stack.clock,
-    )
-    .await;
-    assert!(
-        ended.code == 0 && ended.out.contains("chai-bora-2026"),
-        "{}",
-        ended.err
-    );
-    let ours = format!(
-        "# Ours\n\nUSER=\"asha\"\n{}",
-        std::fs::read_to_string(&file)
-            .expect("it is there")
-            .replace("='", "=")
-            .replace("'\n", "\n")
-    );
-    let file = stack.file("ours.env", ours);
-    let ended = run(
-        &format!("--env-file {file} campaign list --json"),
-        Env::default(),
-        &stack.clock,
-    )
-    .await;
-    assert!(
-        ended.code == 0 && ended.out.contains("chai-bora-2026"),
-        "{}",
-        ended.err
-    );
 }
 
 #[tokio::test]
@@ -134,12 +88,9 @@ async fn help_says_which_commands_take_long() {
         "code batches",
     ] {
         let help = format!("{command} --help");
-        let help = run(&help, Env::default(), &Clock::manual(NOW)).await.out;
+        let help = without_stack(&help).await.out;
         let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(
-            help.contains("about a minute for ten million"),
-            "{command:?}: {help}"
-        );
+        assert_contains!(help, "about a minute for ten million");
     }
 }
 
@@ -165,46 +116,22 @@ async fn what_is_not_understood_exits_with_2_also_as_json() {
             "submission settle {ID} --accept --why x --receipt-code AB12CD --without-receipt-code"
         ),
     ] {
-        let ended = run(args, Env::default(), &Clock::manual(NOW)).await;
-        assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{args:?}");
-        let ended = run(
-            &format!("{args} --json"),
-            Env::default(),
-            &Clock::manual(NOW),
-        )
-        .await;
-        let document: Value = serde_json::from_str(&ended.err).expect("one JSON document");
-        assert_eq!(
-            (ended.code, &document["error"]["code"]),
-            (2, &json!("usage")),
-            "{args:?}"
-        );
+        assert_eq!(without_stack(args).await.out, "", "{args}");
+        let said = without_stack(&format!("{args} --json")).await.misused();
+        assert_eq!(parse_json(&said)["error"]["code"], "usage", "{args}");
     }
 }
 
 #[tokio::test]
 async fn help_is_an_answer() {
-    let ended = run("code mint --help", Env::default(), &Clock::manual(NOW)).await;
-    assert!(
-        ended.code == 0 && ended.out.contains("--allow-weak"),
-        "{}{}",
-        ended.out,
-        ended.err
-    );
+    let help = without_stack("code mint --help").await.fine();
+    assert_contains!(help.out, "--allow-weak");
 }
 
 #[tokio::test]
 async fn completions_know_every_command() {
     for shell in ["bash", "zsh", "fish"] {
-        let ended = run(
-            &format!("completions {shell}"),
-            Env::default(),
-            &Clock::manual(NOW),
-        )
-        .await;
-        assert!(ended.code == 0, "{}", ended.err);
-        for name in ["campaign", "draw", "hand-over", "env-file"] {
-            assert!(ended.out.contains(name), "{shell} does not complete {name}");
-        }
+        let completions = without_stack(&format!("completions {shell}")).await.fine();
+        assert_contains!(completions.out, "campaign", "draw", "hand-over", "env-file");
     }
 }

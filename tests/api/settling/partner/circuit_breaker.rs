@@ -38,7 +38,7 @@ async fn a_partner_that_is_down_is_left_in_peace_but_for_one_probe() {
 }
 
 #[tokio::test]
-async fn failures_that_come_at_once_open_the_breaker_for_its_first_wait_alone() {
+async fn failures_at_once_open_the_breaker_for_its_first_wait() {
     let (partner, campaign, settler) = judged().await;
     let open = join_all((1..=40).map(|number| {
         let campaign = campaign.clone();
@@ -58,7 +58,7 @@ async fn failures_that_come_at_once_open_the_breaker_for_its_first_wait_alone() 
 }
 
 #[tokio::test]
-async fn an_answer_that_is_not_understood_is_no_reason_to_spare_the_partner() {
+async fn unknown_answer_is_no_reason_to_spare_the_partner() {
     let (partner, campaign, _) = judged().await;
     for number in 1..=10 {
         let reply = submit(&campaign, number, &format!("NEWC-{number}")).await;
@@ -74,7 +74,7 @@ async fn an_answer_that_is_not_understood_is_no_reason_to_spare_the_partner() {
 }
 
 #[tokio::test]
-async fn submissions_that_a_partner_always_fails_with_keep_no_other_waiting() {
+async fn submissions_that_always_fail_keep_no_other_waiting() {
     let (partner, campaign, settler) = judged().await;
     let mut poison = Vec::new();
     for number in 1..=5 {
@@ -104,7 +104,7 @@ async fn submissions_that_a_partner_always_fails_with_keep_no_other_waiting() {
 }
 
 #[tokio::test]
-async fn a_partner_that_says_nothing_for_all_its_time_opens_the_breaker() {
+async fn silent_partner_opens_the_breaker() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
         .await
         .expect("a port");
@@ -143,7 +143,7 @@ async fn a_partner_that_says_nothing_for_all_its_time_opens_the_breaker() {
 }
 
 #[tokio::test]
-async fn only_the_failure_that_opens_the_breaker_says_so_and_a_silent_table_is_an_error() {
+async fn failure_that_opens_the_breaker_alone_says_so() {
     let (_partner, campaign, _) = judged().await;
     let (scope, now) = (campaign.live_scope(), campaign.service.clock.now());
     let env = &campaign.service.env;
@@ -183,7 +183,7 @@ async fn only_the_failure_that_opens_the_breaker_says_so_and_a_silent_table_is_a
 }
 
 #[tokio::test]
-async fn a_breaker_that_opens_is_seen_by_others_within_a_second_and_by_who_opened_it_at_once() {
+async fn open_breaker_is_seen_by_others_within_a_second() {
     let (_partner, campaign, _) = judged().await;
     let (scope, start) = (campaign.live_scope(), campaign.service.clock.now());
     let env = &campaign.service.env;
@@ -256,7 +256,7 @@ async fn breaker_opened_by_a_fast_clock_only_delays_submissions() {
 }
 
 #[tokio::test]
-async fn one_submission_that_fails_again_and_again_does_not_open_the_breaker() {
+async fn one_submission_that_fails_does_not_open_the_breaker() {
     let (partner, campaign, settler) = judged().await;
     let poison = submit(&campaign, 1, "DEAD-1").await;
     for _ in 0..8 {

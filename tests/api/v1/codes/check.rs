@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use common::domain::campaign::CodePolicy;
 use common::domain::codebook::BatchStatus;
-use common::domain::message::MessageKey;
 use common::domain::scope::Environment;
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, phone, plain};
@@ -71,23 +70,6 @@ async fn code_that_was_never_printed_is_invalid() {
 }
 
 #[tokio::test]
-async fn a_code_may_be_typed_in_any_way() {
-    let campaign = TestCampaign::plain().await;
-    let printed = campaign.code(7);
-    let bare = printed.replace('-', "");
-    let spaced: String = bare.chars().flat_map(|symbol| [symbol, ' ']).collect();
-    for typed in [
-        &bare,
-        &bare.to_lowercase(),
-        &spaced,
-        &format!("  {printed} "),
-        &printed.replace('-', "–"),
-    ] {
-        assert_eq!(said_of(&campaign, typed).await, valid(), "{typed}");
-    }
-}
-
-#[tokio::test]
 async fn used_code_is_already_used_to_all_but_its_owner() {
     let campaign = TestCampaign::plain().await;
     let code = campaign.code(1);
@@ -115,37 +97,6 @@ async fn used_code_is_already_used_to_all_but_its_owner() {
             .await
             .field("precheck"),
         "valid"
-    );
-}
-
-#[tokio::test]
-async fn message_is_in_the_requests_language_and_own_words() {
-    let campaign = TestCampaign::with(|config| {
-        config
-            .messages
-            .sw
-            .insert(MessageKey::Invalid.into(), "Hapana.".to_owned());
-    })
-    .await;
-    let english = campaign.check("x").send().await;
-    assert_eq!(
-        english.field("message"),
-        "This code is not valid. Check it and try again."
-    );
-    let swahili = campaign
-        .check("x")
-        .header("accept-language", "sw")
-        .send()
-        .await;
-    assert_eq!(swahili.field("message"), "Hapana.");
-    let used = campaign.test("POST", &format!("{PATH}?locale=sw"));
-    let used = used
-        .json(&json!({ "code": "TEST-0-ALREADY-USED" }))
-        .send()
-        .await;
-    assert_eq!(
-        used.field("message"),
-        "Namba hii imeshatumika. Jaribu namba nyingine."
     );
 }
 

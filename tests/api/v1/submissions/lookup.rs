@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use common::domain::campaign::{CodePolicy, PhoneLimits};
-use common::domain::message::MessageKey;
 use common::domain::scope::Environment;
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
 use service_tests::service::Service;
+use service_tests::text::list_of;
 
 const PATH: &str = "/api/v1/submissions/lookup";
 
 /// A field of each listed submission.
 fn each(reply: &Value, field: &str) -> Vec<Value> {
-    let list = reply["submissions"].as_array().expect("a list");
+    let list = list_of(&reply["submissions"]);
     list.iter()
         .map(|submission| submission[field].clone())
         .collect()
@@ -153,82 +153,6 @@ async fn the_date_is_the_campaigns_own_day() {
         "it is nine in the morning there"
     );
     assert_eq!(listed["timezone"], "Pacific/Auckland");
-}
-
-#[tokio::test]
-async fn a_phone_may_be_typed_in_any_way() {
-    let campaign = TestCampaign::plain().await;
-    let created = campaign.submit("0712 345 678", &campaign.code(1)).await;
-    for typed in [
-        "0712345678",
-        "+255712345678",
-        "255712345678",
-        "(0712) 345-678",
-    ] {
-        let reply = campaign.lookup(typed).send().await.json();
-        assert_eq!(each(&reply, "id"), [created.field("id")], "{typed}");
-    }
-}
-
-#[tokio::test]
-async fn messages_are_in_the_requests_language_and_own_words() {
-    let campaign = TestCampaign::with(|config| {
-        config
-            .messages
-            .sw
-            .insert(MessageKey::Entered.into(), "Karibu chai!".to_owned());
-    })
-    .await;
-    campaign.submit(&phone(1), &campaign.code(1)).await;
-    campaign.submit(&phone(2), "no such code").await;
-    let swahili = campaign
-        .lookup(&phone(1))
-        .header("accept-language", "sw")
-        .send()
-        .await
-        .json();
-    assert_eq!(each(&swahili, "message"), ["Karibu chai!"]);
-    let english = campaign.lookup(&phone(1)).send().await.json();
-    assert_eq!(
-        each(&english, "message"),
-        ["You are in! Keep your code or receipt until the campaign ends."]
-    );
-    let by_locale = campaign
-        .test("POST", &format!("{PATH}?locale=sw"))
-        .json(&json!({ "phone": phone(2) }));
-    let by_locale = by_locale.send().await.json();
-    assert_eq!(
-        each(&by_locale, "message"),
-        ["Namba hii si sahihi. Iangalie vizuri kisha ujaribu tena."]
-    );
-}
-
-#[tokio::test]
-async fn foreign_phone_is_refused() {
-    let campaign = TestCampaign::plain().await;
-    let reply = campaign.lookup("+254712345678").send().await;
-    assert_eq!(
-        reply.redacted(),
-        json!([422, { "error": {
-            "code": "phone_invalid",
-            "message": "The phone is not a Tanzanian mobile number.",
-            "field": "phone",
-            "fix": "Ask for a mobile number such as 0712 345 678 or +255 712 345 678. Nothing was recorded.",
-            "docs_url": "[docs]", "request_id": "[request id]",
-        } }])
-    );
-    for other in [
-        "0812345678",
-        "071234567",
-        "712345678",
-        "07123456789",
-        "nonsense!",
-        "éééééééééééééééé",
-        "0712345678\u{0}",
-    ] {
-        let refusal = campaign.lookup(other).send().await.refusal();
-        assert_eq!(refusal, "422 phone_invalid phone", "{other}");
-    }
 }
 
 #[tokio::test]

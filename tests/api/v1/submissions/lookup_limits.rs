@@ -82,23 +82,6 @@ async fn a_phone_is_counted_however_it_is_typed_and_from_wherever() {
 }
 
 #[tokio::test]
-async fn a_phones_look_ups_do_not_burst_over_an_edge() {
-    let service = Service::at_noon();
-    let campaign = TestCampaign::on(&service, plain()).await;
-    let lookup = campaign.lookup(&phone(1));
-    assert_eq!(lookup.count_successes(1).await, 1);
-    service.clock.advance(Duration::from_secs(599));
-    assert_eq!(lookup.count_successes(PER_PHONE).await, PER_PHONE - 1);
-    service.clock.advance(Duration::from_secs(1));
-    assert_eq!(
-        lookup.count_successes(PER_PHONE).await,
-        1,
-        "the first one's place alone"
-    );
-    assert!(lookup.clone().send().await.is_rate_limited("599"));
-}
-
-#[tokio::test]
 async fn the_thirty_first_of_a_range_is_refused_whatever_its_phone() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;

@@ -7,7 +7,7 @@ use common::aws::photos::object_key;
 use common::domain::scope::Environment;
 use common::store::{EXPIRY, receipts};
 use futures_util::future::join_all;
-use serde_json::json;
+use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, fresh_key, phone, plain};
 use service_tests::receipts::{
     announced, code_and_receipt, hardly_a_photo, id_of, receipts_alone, rules, upload,
@@ -116,10 +116,8 @@ async fn a_refused_consumer_attaches_no_receipt() {
         .with_receipt(&campaign.test_key, &phone(1), "", &receipt)
         .send()
         .await;
-    assert_eq!(
-        (refused.field("message_key"), refused.field("receipt")),
-        (json!("campaign_paused"), json!(null))
-    );
+    assert_eq!(refused.field("message_key"), "campaign_paused");
+    assert_eq!(refused.field("receipt"), Value::Null);
     let read = campaign
         .test("GET", &format!("/api/v1/receipts/{receipt}"))
         .send()

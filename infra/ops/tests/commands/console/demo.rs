@@ -7,7 +7,7 @@ use common::domain::scope::{Environment, Scope};
 use local::demo;
 use ops_core::settle::OPERATOR_DECISION;
 
-use super::Served;
+use super::SignedIn;
 use crate::support::Stack;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -23,17 +23,17 @@ async fn demo_has_an_open_draw_and_only_reasons_of_the_service() {
     demo::entries::load(&stack.env, clock)
         .await
         .expect("it answers");
-    let console = Served::start(&stack).await;
-    let operator = console.sign_in().await;
+    let operator = SignedIn::to(&stack).await;
     let draw = operator
         .page("/campaigns/chai-bora-2026/live/draws/demo")
         .await;
-    assert!(
-        draw.contains("Winners without an outcome") && draw.contains("Winners with an outcome"),
-        "{draw}"
+    assert_contains!(
+        draw,
+        "Winners without an outcome",
+        "Winners with an outcome"
     );
 
-    let submissions = stack.tables().await.store.submissions().clone();
+    let submissions = stack.tables().store.submissions().clone();
     for campaign in ["duka-kuu-2026", "soda-rush-2026", "mango-2025"] {
         let scope = Scope {
             campaign: campaign.parse().expect("a slug"),

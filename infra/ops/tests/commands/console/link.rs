@@ -10,7 +10,7 @@ use console::Ended;
 use service_tests::http::request_to_storage;
 use tokio::task::spawn_blocking;
 
-use super::Served;
+use super::{Served, SignedIn};
 use crate::support::Stack;
 
 /// Keeps its arguments, and a copy of the last one's page with its mode.
@@ -98,10 +98,7 @@ async fn browser_gets_a_private_page_and_no_token() {
             !arguments.contains(token) && arguments.lines().count() == 1,
             "{arguments}"
         );
-        assert!(
-            page.contains(&format!("content=\"0; url={link}\"")),
-            "{page}"
-        );
+        assert_contains!(page, format!("content=\"0; url={link}\""));
         let mode =
             |path: &Path| std::fs::metadata(path).map(|file| file.permissions().mode() & 0o777);
         assert_eq!(mode(&stack.path("page.html")).expect("a file"), 0o600);
@@ -130,10 +127,8 @@ async fn browser_gets_a_private_page_and_no_token() {
         });
         let (code, said) = ended.await.expect("it is waited for");
         assert_eq!(code, Some(1), "{said}");
-        assert!(
-            said.contains("its link was used twice") && !said.contains(token),
-            "{said}"
-        );
+        assert_contains!(said, "its link was used twice");
+        assert_lacks!(said, token);
     }
 }
 
@@ -167,12 +162,10 @@ async fn ctrl_c_after_the_link_ends_it_in_order() {
 #[tokio::test]
 async fn form_that_is_too_long_closes_the_connection() {
     let stack = Stack::with_chai().await;
-    let console = Served::start(&stack).await;
-    let operator = console.sign_in().await;
+    let operator = SignedIn::to(&stack).await;
     let reply = operator
-        .post("/search", &format!("what={}", "A".repeat(100_000)))
+        .post_for(413, "/search", &format!("what={}", "A".repeat(100_000)))
         .await;
-    assert_eq!(reply.status, 413, "{}", reply.text);
     assert_eq!(reply.headers["connection"], "close");
 }
 

@@ -5,7 +5,7 @@ mod draws;
 mod link;
 mod overview;
 mod pages;
-mod review;
+pub(crate) mod review;
 mod safety;
 
 use common::clock::Clock;
@@ -76,7 +76,7 @@ impl Served {
     }
 
     /// Trades the token for the cookie.
-    pub(crate) async fn sign_in(&self) -> SignedIn<'_> {
+    pub(crate) async fn sign_in(&self) -> SignedIn {
         let reply = self
             .ask_from_page("POST", "/session")
             .raw(self.token.clone())
@@ -85,7 +85,8 @@ impl Served {
         assert_eq!(reply.status, 204, "{}", reply.text);
         let set = reply.headers["set-cookie"].to_str().expect("text");
         SignedIn {
-            console: self,
+            _console: None,
+            authority: self.authority.clone(),
             cookie: set.split(';').next().expect("a cookie").to_owned(),
         }
     }
@@ -101,16 +102,31 @@ impl Served {
     }
 }
 
-pub(crate) struct SignedIn<'a> {
-    pub(crate) console: &'a Served,
+pub(crate) struct SignedIn {
+    _console: Option<Served>,
+    pub(crate) authority: String,
     pub(crate) cookie: String,
 }
 
-impl SignedIn<'_> {
+impl SignedIn {
+    /// The browser of the only operator of a console.
+    pub(crate) async fn to(stack: &Stack) -> Self {
+        let console = Served::start(stack).await;
+        let operator = console.sign_in().await;
+        Self {
+            _console: Some(console),
+            ..operator
+        }
+    }
+
     pub(crate) fn ask(&self, method: &str, path: &str) -> RequestBuilder {
-        self.console
-            .ask_from_page(method, path)
+        request_to_storage(method, format!("http://{}{path}", self.authority))
+            .header("sec-fetch-site", "same-origin")
             .header("cookie", &self.cookie)
+    }
+
+    pub(crate) async fn status(&self, method: &str, path: &str) -> u16 {
+        self.ask(method, path).send().await.status.as_u16()
     }
 
     /// A page that must exist.
@@ -118,6 +134,13 @@ impl SignedIn<'_> {
         let reply = self.ask("GET", path).send().await;
         assert_eq!(reply.status, 200, "{path}: {}", reply.text);
         reply.text
+    }
+
+    /// Sends a form, and expects this status.
+    pub(crate) async fn post_for(&self, status: u16, path: &str, fields: &str) -> Reply {
+        let reply = self.post(path, fields).await;
+        assert_eq!(reply.status, status, "{fields}: {}", reply.text);
+        reply
     }
 
     pub(crate) async fn post(&self, path: &str, fields: &str) -> Reply {

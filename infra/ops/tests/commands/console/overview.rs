@@ -2,54 +2,45 @@
 
 use std::time::Duration;
 
-use common::domain::scope::{Environment, Scope};
+use common::domain::scope::Scope;
 use common::domain::settling::PendingSettlement;
 use common::domain::submission::Submission;
-use common::random;
 use ops_core::pace::PARTNER_CONCURRENCY;
 
-use super::Served;
+use super::{Served, SignedIn};
 use crate::campaign::with_partner;
 use crate::numbers::counted;
 use crate::submission::{submission, waiting, write};
-use crate::support::{CHAI, NOW, Stack, chai};
+use crate::support::{CHAI, NOW, Stack, live};
 
 const OVERVIEW: &str = "/campaigns/chai-bora-2026/live";
 
 #[tokio::test]
 async fn a_campaign_is_paused_and_resumed_as_by_the_command_line() {
     let stack = Stack::with_chai().await;
-    let console = Served::start(&stack).await;
-    let operator = console.sign_in().await;
+    let operator = SignedIn::to(&stack).await;
     for (switch, paused, action) in [
         ("pause", true, "campaign.pause"),
         ("resume", false, "campaign.resume"),
     ] {
-        let reply = operator.post(&format!("{OVERVIEW}/{switch}"), "").await;
+        let path = format!("{OVERVIEW}/{switch}");
+        let reply = operator.post_for(303, &path, "").await;
+        assert_eq!(reply.headers["location"], OVERVIEW);
         assert_eq!(
-            (reply.status.as_u16(), &reply.headers["location"]),
-            (303, &OVERVIEW.parse().expect("text"))
-        );
-        assert_eq!(
-            stack.json(&["campaign", "show", "chai-bora-2026"]).await["paused"],
+            stack.json("campaign show chai-bora-2026").await["paused"],
             paused
         );
-        let rows = stack.json(&["audit", "list"]).await;
-        let last = rows["rows"]
-            .as_array()
-            .and_then(|rows| rows.last())
-            .expect("a row");
+        let last = stack.last_audit_row().await;
         assert_eq!(last["action"], action);
         assert_eq!(last["campaign"], "chai-bora-2026");
     }
-    assert!(operator.page(OVERVIEW).await.contains("Pause the campaign"));
+    assert_contains!(operator.page(OVERVIEW).await, "Pause the campaign");
 }
 
 #[tokio::test]
 async fn a_campaign_that_is_not_there_is_said_so() {
     let stack = Stack::with_chai().await;
-    let console = Served::start(&stack).await;
-    let operator = console.sign_in().await;
+    let operator = SignedIn::to(&stack).await;
     for path in [
         "/campaigns/other/live",
         "/campaigns/chai-bora-2026/staging",
@@ -57,32 +48,24 @@ async fn a_campaign_that_is_not_there_is_said_so() {
     ] {
         let reply = operator.ask("GET", path).send().await;
         assert_eq!(reply.status, 404, "{path}");
-        assert!(
-            reply.text.contains("aria-label=\"Pages\""),
-            "with the navigation: {}",
-            reply.text
-        );
+        assert_contains!(reply.text, "aria-label=\"Pages\"");
     }
-    let reply = operator.post("/campaigns/other/live/pause", "").await;
-    assert_eq!(reply.status, 404);
+    operator
+        .post_for(404, "/campaigns/other/live/pause", "")
+        .await;
 }
 
 #[tokio::test]
 async fn the_overview_shows_the_numbers_that_are_counted() {
     let (stack, _) = counted().await;
-    let console = Served::start(&stack).await;
-    let page = console.sign_in().await.page(OVERVIEW).await;
-    let numbers = stack
-        .json(&["numbers", "--campaign", "chai-bora-2026"])
-        .await;
+    let page = SignedIn::to(&stack).await.page(OVERVIEW).await;
+    let numbers = stack.json("numbers --campaign chai-bora-2026").await;
     for name in ["submissions", "entries", "phones"] {
-        assert!(
-            page.contains(&format!("<dd>{}</dd>", numbers[name])),
-            "{name}: {page}"
-        );
+        assert_contains!(page, format!("<dd>{}</dd>", numbers[name]));
     }
-    for text in [
-        // Plots and table: one of two submissions is accepted, with two entries.
+    // Plots and table: one of two submissions is accepted, with two entries.
+    assert_contains!(
+        page,
         "<figcaption>Entries by day</figcaption>",
         "2026-03-01: 2</title>",
         "<td>2026-03-02</td><td>1</td><td>2</td>",
@@ -91,9 +74,7 @@ async fn the_overview_shows_the_numbers_that_are_counted() {
         // One of five kettles is won.
         "<h2>Prizes left, at most</h2>",
         "<td>4 of 5</td>",
-    ] {
-        assert!(page.contains(text), "{text}: {page}");
-    }
+    );
 }
 
 /// A campaign, and one like it, `soda-2026`.
@@ -104,7 +85,7 @@ async fn with_two(campaign: &str) -> Stack {
         ("soda", &campaign.replace("chai-bora-2026", "soda-2026")),
     ] {
         let file = stack.file(&format!("{name}.yaml"), file);
-        stack.fine(&["campaign", "apply", "--yes", &file]).await;
+        stack.fine(format!("campaign apply --yes {file}")).await;
     }
     stack
 }
@@ -113,19 +94,14 @@ async fn with_two(campaign: &str) -> Stack {
 async fn pending(stack: &Stack, campaign: &str, settling: PendingSettlement) {
     let scope = Scope {
         campaign: campaign.parse().expect("a slug"),
-        ..chai(Environment::Live)
+        ..live()
     };
-    let unsettled = submission(random::submission_id(), waiting(), None);
-    write(
-        stack,
-        &Submission {
-            scope,
-            settling: Some(settling),
-            ..unsettled
-        },
-        None,
-    )
-    .await;
+    let unsettled = Submission {
+        scope,
+        settling: Some(settling),
+        ..submission(waiting(), None)
+    };
+    write(stack, &unsettled, None).await;
 }
 
 #[tokio::test]
@@ -134,8 +110,7 @@ async fn overview_tells_how_many_receipts_wait_and_until_when() {
         "{CHAI}receipt: {{ ranges: [{{ name: Classic }}] }}\n"
     ))
     .await;
-    let console = Served::start(&stack).await;
-    let operator = console.sign_in().await;
+    let operator = SignedIn::to(&stack).await;
     let due = PendingSettlement::due_at(NOW, None);
     let later = due.retry_at(NOW.after(Duration::from_hours(1)));
     // An operator's, a later one and a partner's are not looked up now.
@@ -143,13 +118,11 @@ async fn overview_tells_how_many_receipts_wait_and_until_when() {
         pending(&stack, "chai-bora-2026", other).await;
     }
     let page = operator.page(OVERVIEW).await;
-    assert!(
-        page.contains(
-            "<p>No receipt is due at the tax authority; those that are tried again later are not counted.</p>"
-        ),
-        "{page}"
+    assert_contains!(
+        page,
+        "<p>No receipt is due at the tax authority; those that are tried again later are not counted.</p>"
     );
-    assert!(!page.contains("due at a partner"), "{page}");
+    assert_lacks!(page, "due at a partner");
     for (campaign, count) in [("chai-bora-2026", 2), ("soda-2026", 39)] {
         for _ in 0..count {
             pending(&stack, campaign, due.clone()).await;
@@ -158,7 +131,7 @@ async fn overview_tells_how_many_receipts_wait_and_until_when() {
     let page = operator.page(OVERVIEW).await;
     let told = "<p>Receipts that are due at the tax authority: 2 here, 41 in all campaigns. At 40 a minute for all campaigns \
                 together, all are looked up by 2026-03-01 03:02:00, unless more come.</p>";
-    assert!(page.contains(told), "{page}");
+    assert_contains!(page, told);
 }
 
 /// A partner's due step.
@@ -171,17 +144,12 @@ async fn overview_tells_how_many_wait_for_partners_and_until_when() {
     let stack = with_two(&with_partner()).await;
     // Being asked about.
     pending(&stack, "chai-bora-2026", PendingSettlement::asking(NOW)).await;
-    let deployed = [(PARTNER_CONCURRENCY.to_owned(), "25".to_owned())]
-        .into_iter()
-        .collect();
-    let console = Served::start_with(&stack, stack.env.clone().overridden_by(deployed)).await;
+    let console = Served::start_with(&stack, stack.env_with(&[(PARTNER_CONCURRENCY, "25")])).await;
     let operator = console.sign_in().await;
     let page = operator.page(OVERVIEW).await;
-    assert!(
-        page.contains(
-            "<p>No submission is due at a partner; those that are tried again later are not counted.</p>"
-        ),
-        "{page}"
+    assert_contains!(
+        page,
+        "<p>No submission is due at a partner; those that are tried again later are not counted.</p>"
     );
     for _ in 0..187 {
         pending(&stack, "soda-2026", asked_again()).await;
@@ -192,5 +160,5 @@ async fn overview_tells_how_many_wait_for_partners_and_until_when() {
                 campaigns together, 187 a minute while an answer takes 8 s, 1,500 at 1 s (PartnerConcurrency of the \
                 deployment: 25); what waits after an outage is sent at 640 a minute at most. If every answer takes as long as \
                 its campaign lets it, all are asked about by 2026-03-01 03:02:00, unless more come.</p>";
-    assert!(page.contains(told), "{page}");
+    assert_contains!(page, told);
 }

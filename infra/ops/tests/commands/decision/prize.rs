@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use common::domain::message::MessageKey;
-use common::domain::receipt::judgement::ReceiptSummary;
 use common::domain::receipt::rules::ReceiptRules;
 use common::domain::settling::PendingSettlement;
 use common::domain::submission::Submission;
@@ -12,13 +11,13 @@ use ops_core::approvals::Decided;
 use ops_core::review::answer::ReviewResult;
 use ops_core::settle::{Proof, Verdict};
 use serde_json::{Value, json};
+use service_tests::text::{parse_json, text_of};
 
-use super::settle;
-use crate::correction::by;
+use super::counted;
 use crate::review::{CODE, as_it_is, code, photo, shown, with_receipt};
 use crate::reviewing::Screen;
-use crate::submission::entrant;
-use crate::support::{Ended, NOW, Stack, line};
+use crate::submission::{WHY, entrant};
+use crate::support::{NOW, Stack};
 
 const PRIZE: &str = "A kettle";
 
@@ -31,41 +30,31 @@ pub(crate) async fn at_stake(stack: &Stack) -> Submission {
     with_receipt(stack, photo(None), with_prize).await
 }
 
-fn json_of(ended: &Ended) -> Value {
-    assert_eq!(ended.code, ops_core::EXIT_OK, "{}", ended.err);
-    serde_json::from_str(&ended.out).expect("JSON")
-}
-
 async fn details(stack: &Stack) -> Value {
-    let rows = stack.json(&["audit", "list"]).await;
-    let row = rows["rows"]
-        .as_array()
-        .and_then(|rows| rows.last())
-        .expect("a row")
-        .clone();
+    let row = stack.last_audit_row().await;
     assert_eq!(row["action"], "submission.settle");
-    serde_json::from_str(row["details"].as_str().expect("text")).expect("JSON")
+    parse_json(text_of(&row["details"]))
 }
 
 #[tokio::test]
 async fn a_prize_is_given_by_two_people_alone() {
     let stack = Stack::with_chai().await;
     let waiting = at_stake(&stack).await;
-    let id = waiting.submission_id.to_string();
-    let accept = ["--accept", "--receipt-code", CODE, "--entries", "7"];
+    let id = waiting.submission_id;
+    let accept = format!("--accept --receipt-code {CODE} --entries 7");
     stack.clock.advance(Duration::from_secs(60));
-    let before = shown(&stack, &waiting, &[]).await.0;
-    let proposed = json_of(&by(&stack, "asha", settle(&id, &accept)).await);
+    let before = shown(&stack, &waiting).await;
+    let proposed = stack
+        .json_by("asha", format!("submission settle {id} {accept} {WHY}"))
+        .await;
     assert_eq!(details(&stack).await["proposal"], true);
-    let after = shown(&stack, &waiting, &[]).await.0;
+    let after = shown(&stack, &waiting).await;
     assert_eq!(
         proposed["proposal"]["correction"],
         json!({ "change": "accept", "entries": 7 })
     );
-    assert_eq!(
-        json!([after["proposal"]["decision"]["by"], after["decision"]]),
-        json!(["asha", null])
-    );
+    assert_eq!(after["proposal"]["decision"]["by"], "asha");
+    assert_eq!(after["decision"], Value::Null);
     for unchanged in [
         "state",
         "review_status",
@@ -78,37 +67,27 @@ async fn a_prize_is_given_by_two_people_alone() {
         assert_eq!(before[unchanged], after[unchanged], "{unchanged}");
     }
     assert_eq!(entrant(&stack, &waiting).await.entries, 0);
-    let list = line("submission list --campaign chai-bora-2026 --unsettled");
-    assert!(stack.fine(&list).await.contains("PROPOSED BY"));
+    let list = "submission list --campaign chai-bora-2026 --unsettled";
+    assert_contains!(stack.fine(&list).await, "PROPOSED BY");
     for same in ["asha/juma", "juma/ASHA"] {
-        let refused = by(&stack, same, settle(&id, &accept)).await;
-        assert!(
-            refused.err.contains("second_person_needed"),
-            "{same}: {}",
-            refused.err
-        );
+        let refused = stack
+            .run_by(same, format!("submission settle {id} {accept} {WHY}"))
+            .await;
+        refused.refused("second_person_needed");
     }
-    let settled = json_of(
-        &by(
-            &stack,
+    let settled = stack
+        .json_by(
             "juma",
-            settle(&id, &["--accept", "--receipt-code", CODE]),
+            format!("submission settle {id} --accept --receipt-code {CODE} {WHY}"),
         )
-        .await,
-    );
-    assert_eq!(
-        json!([settled["entries"], settled["instant_win"]]),
-        json!([7, PRIZE])
-    );
+        .await;
+    assert_eq!(settled["entries"], 7);
+    assert_eq!(settled["instant_win"], json!(PRIZE));
     let decision = &settled["decision"];
-    assert_eq!(
-        json!([decision["by"], decision["confirmed"]["by"]]),
-        json!(["asha", "juma"])
-    );
-    assert_eq!(
-        (&settled["proposal"], &details(&stack).await["proposal"]),
-        (&Value::Null, &json!(false))
-    );
+    assert_eq!(decision["by"], "asha");
+    assert_eq!(decision["confirmed"]["by"], "juma");
+    assert_eq!(settled["proposal"], Value::Null);
+    assert_eq!(details(&stack).await["proposal"], false);
     assert_eq!(entrant(&stack, &waiting).await.entries, 7);
 }
 
@@ -116,64 +95,56 @@ async fn a_prize_is_given_by_two_people_alone() {
 async fn other_acceptance_replaces_the_first_and_one_person_rejects() {
     let stack = Stack::with_chai().await;
     let waiting = at_stake(&stack).await;
-    let id = waiting.submission_id.to_string();
+    let id = waiting.submission_id;
     let told = stack
-        .fine(&settle(&id, &["--accept", "--receipt-code", CODE]))
-        .await;
-    assert!(
-        told.contains("A kettle") && told.contains("A second operator has to ask for the same"),
-        "{told}"
-    );
-    for other in [
-        &["--receipt-code", "ZZ12CD3456"][..],
-        &["--receipt-code", CODE, "--entries", "3"],
-    ] {
-        let accept = [&["--accept"][..], other].concat();
-        let replaced = json_of(&by(&stack, "juma", settle(&id, &accept)).await);
-        assert_eq!(
-            json!([replaced["state"], replaced["proposal"]["decision"]["by"]]),
-            json!(["pending", "juma"])
-        );
-    }
-    let told = stack
-        .fine(&settle(
-            &id,
-            &["--accept", "--receipt-code", CODE, "--entries", "2"],
+        .fine(format!(
+            "submission settle {id} --accept --receipt-code {CODE} {WHY}"
         ))
         .await;
-    assert!(
-        told.contains("This replaces what juma asked for") && !told.contains(CODE),
-        "{told}"
+    assert_contains!(
+        told,
+        "A kettle",
+        "A second operator has to ask for the same"
     );
-    let story = stack.fine(&["submission", "timeline", &id]).await;
-    assert!(
-        story.contains("accept with 2 entries, asked for by asha"),
-        "{story}"
-    );
+    for code in ["ZZ12CD3456", &format!("{CODE} --entries 3")] {
+        let accept = format!("--accept --receipt-code {code}");
+        let replaced = stack
+            .json_by("juma", format!("submission settle {id} {accept} {WHY}"))
+            .await;
+        assert_eq!(replaced["state"], "pending");
+        assert_eq!(replaced["proposal"]["decision"]["by"], "juma");
+    }
+    let told = stack
+        .fine(format!(
+            "submission settle {id} --accept --receipt-code {CODE} --entries 2 {WHY}"
+        ))
+        .await;
+    assert_contains!(told, "This replaces what juma asked for");
+    assert_lacks!(told, CODE);
+    let story = stack.fine(format!("submission timeline {id}")).await;
+    assert_contains!(story, "accept with 2 entries, asked for by asha");
 
-    let rejected = json_of(
-        &by(
-            &stack,
+    let rejected = stack
+        .json_by(
             "asha",
-            settle(&id, &["--reject", "receipt_wrong_store"]),
+            format!("submission settle {id} --reject receipt_wrong_store {WHY}"),
         )
-        .await,
-    );
-    assert_eq!(
-        json!([rejected["state"], rejected["proposal"]]),
-        json!(["rejected", null])
-    );
+        .await;
+    assert_eq!(rejected["state"], "rejected");
+    assert_eq!(rejected["proposal"], Value::Null);
 }
 
 #[tokio::test]
 async fn the_service_starts_over_without_the_first_acceptance() {
     let stack = Stack::with_chai().await;
     let waiting = at_stake(&stack).await;
-    let id = waiting.submission_id.to_string();
+    let id = waiting.submission_id;
     stack
-        .fine(&settle(&id, &["--accept", "--receipt-code", CODE]))
+        .fine(format!(
+            "submission settle {id} --accept --receipt-code {CODE} {WHY}"
+        ))
         .await;
-    let resumed = stack.json(&["submission", "resume", &id]).await;
+    let resumed = stack.json(format!("submission resume {id}")).await;
     assert_eq!(resumed["submissions"][0]["proposal"], Value::Null);
 }
 
@@ -219,21 +190,6 @@ async fn a_prize_that_one_person_accepted_is_reviewed_by_another() {
 #[tokio::test]
 async fn more_entries_than_the_service_gives_need_two_people() {
     let stack = Stack::with_chai().await;
-    let counted = |counted| {
-        move |submission| {
-            let (date, branch, items_summary) = (None, None, None);
-            let receipt = ReceiptSummary {
-                date,
-                branch,
-                items_summary,
-                counted_entries: Some(counted),
-            };
-            Submission {
-                receipt: Some(receipt),
-                ..submission
-            }
-        }
-    };
     let max = ReceiptRules::DEFAULT_MAX_ENTRIES;
     // A submission has 2 entries; a till's higher count does not raise that.
     for (waiting, alone) in [
@@ -244,29 +200,21 @@ async fn more_entries_than_the_service_gives_need_two_people() {
             max,
         ),
     ] {
-        let id = waiting.submission_id.to_string();
+        let id = waiting.submission_id;
         let (entries, more) = (alone.to_string(), (alone + 1).to_string());
-        let how = |entries| ["--accept", "--without-receipt-code", "--entries", entries];
-        let proposed = by(&stack, "asha", settle(&id, &how(&more))).await;
-        assert_eq!(json_of(&proposed)["state"], "pending", "{more}");
-        let again = by(&stack, "asha", settle(&id, &how(&more))).await;
-        assert!(
-            again.err.contains("second_person_needed") && again.err.contains(&entries),
-            "{}",
-            again.err
-        );
-        assert_eq!(
-            json_of(&by(&stack, "juma", settle(&id, &how(&more))).await)["entries"],
-            alone + 1
-        );
+        let accept = "--accept --without-receipt-code --entries";
+        let settle = format!("submission settle {id} {accept} {more} {WHY}");
+        let proposed = stack.json_by("asha", &settle).await;
+        assert_eq!(proposed["state"], "pending", "{more}");
+        let again = stack.run_by("asha", &settle).await;
+        assert_contains!(again.refused("second_person_needed").message, entries);
+        assert_eq!(stack.json_by("juma", &settle).await["entries"], alone + 1);
     }
-    let usual = with_receipt(&stack, photo(None), as_it_is)
-        .await
-        .submission_id
-        .to_string();
-    let alone = ["--accept", "--without-receipt-code", "--entries", "2"];
-    assert_eq!(
-        json_of(&by(&stack, "asha", settle(&usual, &alone)).await)["entries"],
-        2
-    );
+    let usual = with_receipt(&stack, photo(None), as_it_is).await;
+    let usual = usual.submission_id;
+    let alone = "--accept --without-receipt-code --entries 2";
+    let settled = stack
+        .json_by("asha", format!("submission settle {usual} {alone} {WHY}"))
+        .await;
+    assert_eq!(settled["entries"], 2);
 }

@@ -2,183 +2,163 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 
-use super::erasure::{PHONE, erase};
+use super::erasure::{ERASE, PHONE};
 use super::*;
-use crate::console::Served;
-use crate::correction::by;
+use crate::console::SignedIn;
 
-fn abandon() -> Vec<&'static str> {
-    in_campaign("draw abandon --draw week-03 --why mistaken --yes")
-}
+const ABANDON: &str = "draw abandon --campaign chai-bora-2026 --draw week-03 --why mistaken --yes";
 
 async fn abandoned_by_two(stack: &Stack) {
     for operator in ["asha", "juma"] {
-        let ended = by(stack, operator, abandon()).await;
-        assert_eq!(ended.code, ops_core::EXIT_OK, "{}", ended.err);
+        stack.json_by(operator, ABANDON).await;
     }
 }
 
 #[tokio::test]
 async fn two_people_give_up_a_draw_for_all_to_see() {
     let stack = with_entries().await;
-    let draw = frozen(&stack, "week-03", PRIZE).await;
-    let first = by(&stack, "asha", abandon()).await;
-    let asked: Value = serde_json::from_str(&first.out).expect("JSON");
+    let draw = frozen(&stack).await;
+    let asked = stack.json_by("asha", ABANDON).await;
     assert_eq!(asked["abandonment"]["confirmed_by"], Value::Null);
-    assert_eq!(shown(&stack, "week-03").await["state"], "frozen");
-    let alone = by(&stack, "asha", abandon()).await;
-    assert!(alone.err.contains("second_person_needed"), "{}", alone.err);
-    by(&stack, "juma", abandon()).await;
+    assert_eq!(shown(&stack).await["state"], "frozen");
+    let alone = stack.run_by("asha", ABANDON).await;
+    alone.refused("second_person_needed");
+    stack.run_by("juma", ABANDON).await;
     // Publishing can be run again.
-    by(&stack, "asha", abandon()).await;
-    let after = shown(&stack, "week-03").await;
+    stack.run_by("asha", ABANDON).await;
+    let after = shown(&stack).await;
     let decided = json!({
         "at": stack.clock.now().to_string(), "why": "mistaken", "by": "asha", "confirmed_by": "juma",
     });
-    assert_eq!(
-        (&after["state"], &after["abandonment"]),
-        (&json!("abandoned"), &decided)
-    );
+    assert_eq!(after["state"], "abandoned");
+    assert_eq!(after["abandonment"], decided);
     let published = stored::evidence(&stack).keys().await;
     let file = key(&draw, "abandoned-");
     assert!(
         published.iter().any(|key| key.starts_with(&file)),
         "{published:?}"
     );
-    let console = Served::start(&stack).await;
-    let operator = console.sign_in().await;
+    let operator = SignedIn::to(&stack).await;
     let list = operator.page("/campaigns/chai-bora-2026/live/draws").await;
-    assert!(list.contains(">abandoned</span>"), "{list}");
-    let again = freeze(&stack, "week-03", PRIZE);
-    let again = args(&again);
-    assert_eq!(stack.refused(&again).await["code"], "draw_frozen");
-    let other = frozen(&stack, "week-03b", PRIZE).await;
+    assert_contains!(list, ">abandoned</span>");
+    stack
+        .refused(freeze(&stack, "week-03", PRIZE), "draw_frozen")
+        .await;
+    let other = frozen_as(&stack, "week-03b", PRIZE).await;
     assert_eq!(other["header"]["overlapping"][0]["draw"], "week-03");
 }
 
 #[tokio::test]
 async fn proposal_from_before_the_round_is_none_after_it() {
     let stack = with_entries().await;
-    frozen(&stack, "week-03", PRIZE).await;
-    by(&stack, "asha", abandon()).await;
+    frozen(&stack).await;
+    stack.run_by("asha", ABANDON).await;
     stack.clock.advance(NOTICE);
-    by(&stack, "juma", abandon()).await;
-    assert_eq!(shown(&stack, "week-03").await["state"], "frozen");
-    by(&stack, "asha", abandon()).await;
-    assert_eq!(shown(&stack, "week-03").await["state"], "abandoned");
+    stack.run_by("juma", ABANDON).await;
+    assert_eq!(shown(&stack).await["state"], "frozen");
+    stack.run_by("asha", ABANDON).await;
+    assert_eq!(shown(&stack).await["state"], "abandoned");
 }
 
 #[tokio::test]
 async fn abandoned_draw_is_not_run_whatever_its_record_says() {
     let stack = with_entries().await;
-    frozen(&stack, "week-03", PRIZE).await;
+    frozen(&stack).await;
     abandoned_by_two(&stack).await;
     stack.clock.advance(NOTICE);
-    assert_eq!(
-        stack.refused(&run("week-03", &[])).await["code"],
-        "draw_abandoned"
-    );
+    stack.refused(RUN, "draw_abandoned").await;
     stored::remove_from_draw(&stack, "abandonment").await;
-    assert_eq!(
-        stack.refused(&run("week-03", &[])).await["code"],
-        "draw_abandoned"
-    );
-    assert_eq!(shown(&stack, "week-03").await["winners"], json!([]));
+    stack.refused(RUN, "draw_abandoned").await;
+    assert_eq!(shown(&stack).await["winners"], json!([]));
 }
 
 #[tokio::test]
 async fn abandoned_draw_is_not_revived_by_its_record() {
     let stack = with_entries().await;
-    frozen(&stack, "week-03", PRIZE).await;
-    stack.fine(&run("week-03", &[])).await;
+    frozen(&stack).await;
+    stack.fine(RUN).await;
     let records = stored::records(&stack, "draws").await.into_iter();
     let mut drawn = records.filter(|record| record.contains_key("outcome"));
     let drawn = drawn.next().expect("a draw");
     stored::remove_from_draw(&stack, "outcome").await;
     abandoned_by_two(&stack).await;
     stored::put(&stack, "draws", drawn).await;
-    let certificate = after_round::certificate(&stack);
-    for command in [in_campaign(&certificate), run("week-03", &[])] {
-        assert_eq!(stack.refused(&command).await["code"], "draw_abandoned");
+    for command in [&after_round::certificate(&stack), RUN] {
+        stack.refused(command, "draw_abandoned").await;
     }
 }
 
 #[tokio::test]
 async fn request_that_the_log_does_not_have_is_none() {
     let stack = with_entries().await;
-    frozen(&stack, "week-03", PRIZE).await;
-    let text = |text: &str| AttributeValue::S(text.to_owned());
+    frozen(&stack).await;
+    let identity = "arn:aws:iam::000000000000:user/juma";
     let request = [
-        ("by", text("juma")),
-        ("identity", text("arn:aws:iam::000000000000:user/juma")),
-        (
-            "at",
-            AttributeValue::N(stack.clock.now().as_millis().to_string()),
-        ),
+        ("by", stored::text("juma")),
+        ("identity", stored::text(identity)),
+        ("at", stored::number(stack.clock.now().as_millis())),
     ];
     let request = request.map(|(name, value)| (name.to_owned(), value));
     let request = AttributeValue::M(request.into());
     after_round::change_record(&stack, "abandonment", request).await;
-    assert!(shown(&stack, "week-03").await["abandonment"]["by"] == "juma");
-    by(&stack, "asha", abandon()).await;
-    let after = shown(&stack, "week-03").await;
-    assert_eq!(
-        (&after["state"], &after["abandonment"]["by"]),
-        (&json!("frozen"), &json!("asha"))
-    );
+    assert_eq!(shown(&stack).await["abandonment"]["by"], "juma");
+    stack.run_by("asha", ABANDON).await;
+    let after = shown(&stack).await;
+    assert_eq!(after["state"], "frozen");
+    assert_eq!(after["abandonment"]["by"], "asha");
 }
 
 #[tokio::test]
 async fn person_in_an_abandoned_draw_is_erased() {
     let stack = with_entries().await;
     entered(&stack, PHONE, 1).await;
-    frozen(&stack, "week-03", PRIZE).await;
+    frozen(&stack).await;
     stack.clock.advance(NOTICE);
-    assert_eq!(stack.refused(&erase()).await["code"], "draw_not_run");
+    stack.refused(ERASE, "draw_not_run").await;
     abandoned_by_two(&stack).await;
-    stack.fine(&erase()).await;
+    stack.fine(ERASE).await;
 }
 
 #[tokio::test]
 async fn file_alone_abandons_no_draw() {
     let stack = with_entries().await;
-    let draw = frozen(&stack, "week-03", PRIZE).await;
+    let draw = frozen(&stack).await;
     let file = key(&draw, "abandoned-1.json");
     stored::evidence(&stack).put(&file, "{}").await;
-    stack.fine(&run("week-03", &[])).await;
+    stack.fine(RUN).await;
 }
 
 #[tokio::test]
 async fn run_that_was_not_finished_is_given_up_with_its_places() {
     let stack = with_entries().await;
     entered(&stack, PHONE, 1000).await;
-    let draw = frozen(&stack, "week-03", "--prize Kettle=3").await;
-    stack.fine(&run("week-03", &[])).await;
+    let draw = frozen_as(&stack, "week-03", "--prize Kettle=3").await;
+    stack.fine(RUN).await;
     stored::remove_from_draw(&stack, "outcome").await;
-    assert_eq!(stack.refused(&erase()).await["code"], "prize_claimed");
+    stack.refused(ERASE, "prize_claimed").await;
     abandoned_by_two(&stack).await;
     let published = stored::evidence(&stack).keys().await.into_iter();
     let mut files = published.filter(|file| file.starts_with(&key(&draw, "abandoned-")));
     let file = files.next().expect("a file");
     let file = stored::evidence(&stack).get(&file).await;
-    let file: Value = serde_json::from_str(&file).expect("JSON");
-    assert_eq!(file["places"].as_array().map(Vec::len), Some(3), "{file}");
+    let file = parse_json(&file);
+    assert_eq!(len_of(&file["places"]), 3, "{file}");
     assert_eq!(file["confirmed_why"], "mistaken");
-    let contact = &shown(&stack, "week-03").await["winners"][0];
+    let contact = &shown(&stack).await["winners"][0];
     assert_eq!(
         contact["state"],
         json!({ "is": "skipped", "reason": "abandoned" })
     );
-    stack.fine(&erase()).await;
+    stack.fine(ERASE).await;
 }
 
 #[tokio::test]
 async fn draw_with_winners_is_not_abandoned() {
     let stack = with_entries().await;
-    frozen(&stack, "week-03", PRIZE).await;
-    by(&stack, "asha", abandon()).await;
-    stack.json(&run("week-03", &[])).await;
-    let late = by(&stack, "juma", abandon()).await;
-    assert!(late.err.contains("draw_drawn"), "{}", late.err);
-    assert_eq!(shown(&stack, "week-03").await["state"], "drawn");
+    frozen(&stack).await;
+    stack.run_by("asha", ABANDON).await;
+    stack.json(RUN).await;
+    let late = stack.run_by("juma", ABANDON).await;
+    late.refused("draw_drawn");
+    assert_eq!(shown(&stack).await["state"], "drawn");
 }

@@ -6,7 +6,7 @@ use ops_core::audit::Action;
 
 use super::*;
 
-const SKIP: &str = "draw skip --draw week-03 --winner 1 --reason excluded --inspector Neema --yes";
+const SKIP: &str = "draw skip --campaign chai-bora-2026 --draw week-03 --winner 1 --reason excluded --inspector Neema --yes";
 
 /// Overwrites the openings line by line.
 async fn change_openings(stack: &Stack, draw: &Value, changed: impl Fn(&str) -> Option<String>) {
@@ -27,8 +27,8 @@ async fn drawn_with_alternate() -> (Stack, Value, String) {
         entered(&stack, "0711000001", 1).await,
         entered(&stack, "0711000002", 1).await,
     ];
-    frozen(&stack, "week-03", PRIZE).await;
-    let drawn = stack.json(&run("week-03", &[])).await;
+    frozen(&stack).await;
+    let drawn = stack.json(RUN).await;
     let mut references = entries.iter().map(|entry| entry.reference().to_string());
     let second = references.find(|one| drawn["winners"][0]["ref"] != json!(one));
     (stack, drawn, second.expect("the other one"))
@@ -41,7 +41,7 @@ fn without<'a>(reference: &'a str) -> impl Fn(&str) -> Option<String> + 'a {
 
 pub(super) fn certificate(stack: &Stack) -> String {
     let output = stack.arg("certificate.html");
-    format!("draw certificate --draw week-03 --output {output}")
+    format!("draw certificate {DRAW} --output {output}")
 }
 
 /// Changes an attribute of the only draw's record.
@@ -57,20 +57,19 @@ pub(super) async fn change_record(stack: &Stack, name: &str, value: AttributeVal
 async fn opening_removed_after_the_round_stops_the_run() {
     let stack = Stack::with_chai().await;
     let winner = entered(&stack, "0711000001", 1).await;
-    let draw = frozen(&stack, "week-03", PRIZE).await;
+    let draw = frozen(&stack).await;
     stack.clock.advance(Duration::from_hours(1));
     let reference = winner.reference().to_string();
     change_openings(&stack, &draw, without(&reference)).await;
-    let refused = stack.refused(&run("week-03", &[])).await;
-    assert_eq!(refused["code"], "openings_changed", "{refused}");
-    assert_eq!(shown(&stack, "week-03").await["winners"], json!([]));
+    stack.refused(RUN, "openings_changed").await;
+    assert_eq!(shown(&stack).await["winners"], json!([]));
 }
 
 #[tokio::test]
 async fn phone_removed_from_the_record_stops_the_run() {
     let stack = Stack::with_chai().await;
     let winner = entered(&stack, "0711000001", 1).await;
-    frozen(&stack, "week-03", PRIZE).await;
+    frozen(&stack).await;
     let own = stored::record(&stack, &winner).await;
     let friend = stored::record(&stack, &entered(&stack, erasure::PHONE, 1).await).await;
     for entrant in [&own, &friend] {
@@ -78,19 +77,12 @@ async fn phone_removed_from_the_record_stops_the_run() {
         changed.remove("phone");
         changed.insert("entrant".to_owned(), entrant["entrant"].clone());
         stored::put(&stack, "submissions", changed).await;
-        let refused = stack.refused(&run("week-03", &[])).await;
-        assert_eq!(refused["code"], "row_differs", "{refused}");
-        let message = refused["message"].as_str().expect("text");
-        assert!(
-            message.contains(&format!(
-                "the entry {}, which has no phone",
-                winner.reference()
-            )),
-            "{message}"
-        );
+        let refused = stack.refused(RUN, "row_differs").await;
+        let named = format!("the entry {}, which has no phone", winner.reference());
+        assert_contains!(refused.message, named);
     }
     stored::put(&stack, "submissions", own).await;
-    stack.fine(&run("week-03", &[])).await;
+    stack.fine(RUN).await;
 }
 
 /// Puts the files of erasures that nobody made.
@@ -109,23 +101,20 @@ async fn erasures_from_before_the_round_leave_nothing_to_choose() {
         .reference()
         .to_string();
     entered(&stack, "0711000002", 1).await;
-    let draw = frozen(&stack, "week-03", PRIZE).await;
+    let draw = frozen(&stack).await;
     invent_erasures(&stack, &draw).await;
     stack.clock.advance(Duration::from_hours(1));
     change_openings(&stack, &draw, without(&own)).await;
-    let drawn = stack.json(&run("week-03", &[])).await;
-    let winners = drawn["winners"].as_array().expect("winners");
-    assert_eq!(winners.len(), 2);
-    for winner in winners {
+    let drawn = stack.json(RUN).await;
+    assert_eq!(len_of(&drawn["winners"]), 2);
+    for winner in list_of(&drawn["winners"]) {
         assert_eq!(winner["state"]["reason"], "erased", "{winner}");
     }
-    let certificate = stack.json(&in_campaign(&certificate(&stack))).await;
+    let certificate = stack.json(certificate(&stack)).await;
     let unexplained = json!([null, null]);
-    let rows = certificate["erasures"].as_array().expect("a list").iter();
-    assert_eq!(
-        rows.map(|row| row["audit_row"].clone()).collect::<Value>(),
-        unexplained
-    );
+    let rows = list_of(&certificate["erasures"]).iter();
+    let audit: Value = rows.map(|row| row["audit_row"].clone()).collect();
+    assert_eq!(audit, unexplained);
 }
 
 #[tokio::test]
@@ -134,15 +123,12 @@ async fn file_of_an_erasure_after_the_round_changes_nothing() {
         let stack = Stack::with_chai().await;
         entered(&stack, "0711000001", 1).await;
         entered(&stack, "0711000002", 1).await;
-        let draw = frozen(&stack, "week-03", PRIZE).await;
+        let draw = frozen(&stack).await;
         stack.clock.advance(Duration::from_hours(1));
         invent_erasures(&stack, &draw).await;
-        let drawn = stack.json(&run("week-03", &[])).await;
+        let drawn = stack.json(RUN).await;
         assert_eq!(drawn["winners"][0]["state"]["is"], "drawn");
-        let winner = drawn["winners"][0]["ref"]
-            .as_str()
-            .expect("text")
-            .to_owned();
+        let winner = text_of(&drawn["winners"][0]["ref"]).to_owned();
         let lines = erasure::openings(&stack, &draw).await;
         let other = lines.lines().skip(1).find(|line| !line.contains(&winner));
         let other = other
@@ -152,13 +138,12 @@ async fn file_of_an_erasure_after_the_round_changes_nothing() {
     };
     let whole = erasure::openings(&stack, &draw).await;
     change_openings(&stack, &draw, without(&second)).await;
-    let refused = stack.refused(&in_campaign(SKIP)).await;
-    assert_eq!(refused["code"], "openings_changed", "{refused}");
+    stack.refused(SKIP, "openings_changed").await;
     let openings = key(&draw, "openings.csv");
     stored::openings(&stack).put(&openings, whole).await;
-    let skipped = stack.json(&in_campaign(SKIP)).await;
+    let skipped = stack.json(SKIP).await;
     assert_eq!(skipped["next"][0]["state"]["is"], "drawn", "{skipped}");
-    stack.fine(&in_campaign(&certificate(&stack))).await;
+    stack.fine(certificate(&stack)).await;
 }
 
 /// A file can be years older than the row of the log that makes it true.
@@ -170,63 +155,55 @@ async fn alternate_erased_long_after_an_invented_file_stops_no_skip() {
     for phone in phones {
         entries.push(entered(&stack, phone, 1).await.reference().to_string());
     }
-    let draw = frozen(&stack, "week-03", PRIZE).await;
+    let draw = frozen(&stack).await;
     stack.clock.advance(Duration::from_hours(1));
     invent_erasures(&stack, &draw).await;
-    let drawn = stack.json(&run("week-03", &[])).await;
+    let drawn = stack.json(RUN).await;
     let other = entries
         .iter()
         .position(|one| drawn["winners"][0]["ref"] != **one);
     stack.clock.advance(Duration::from_hours(5 * 24));
     let phone = phones[other.expect("an alternate")];
-    let erase = [
-        "person", "erase", "--phone", phone, "--why", "asked", "--yes",
-    ];
-    stack.fine(&erase).await;
-    let skipped = stack.json(&in_campaign(SKIP)).await;
+    let erase = format!("person erase --phone {phone} --why asked --yes");
+    stack.fine(erase).await;
+    let skipped = stack.json(SKIP).await;
     assert_eq!(skipped["next"][0]["state"]["reason"], "erased", "{skipped}");
-    stack.fine(&in_campaign(&certificate(&stack))).await;
+    stack.fine(certificate(&stack)).await;
 }
 
 #[tokio::test]
 async fn result_of_another_hand_changes_nothing() {
     let stack = with_entries().await;
-    let draw = frozen(&stack, "week-03", PRIZE).await;
+    let draw = frozen(&stack).await;
     stack.clock.advance(Duration::from_hours(1));
     let result = key(&draw, "result.json");
     stored::evidence(&stack).put(&result, "{}").await;
-    let ended = stack.answering(&run("week-03", &[]), "").await;
-    assert!(
-        ended.err.contains("was written without `ops`"),
-        "{}",
-        ended.err
-    );
-    stack.fine(&in_campaign(SKIP)).await;
-    stack.fine(&in_campaign(&certificate(&stack))).await;
+    let ended = stack.answering(RUN, "").await;
+    assert_contains!(ended.err, "was written without `ops`");
+    stack.fine(SKIP).await;
+    stack.fine(certificate(&stack)).await;
 }
 
 #[tokio::test]
 async fn second_commitment_of_a_name_stops_the_run() {
     let stack = with_entries().await;
-    let draw = frozen(&stack, "week-03", PRIZE).await;
-    let own = draw["commitment"].as_str().expect("text");
+    let draw = frozen(&stack).await;
+    let own = text_of(&draw["commitment"]);
     let other = key(&draw, "commitment.txt").replace(own, &"0".repeat(64));
     stored::evidence(&stack).put(&other, "0".repeat(64)).await;
     stack.clock.advance(Duration::from_hours(1));
-    let refused = stack.refused(&run("week-03", &[])).await;
-    assert_eq!(refused["code"], "evidence_differs", "{refused}");
+    stack.refused(RUN, "evidence_differs").await;
     stored::evidence(&stack).delete(&other).await;
     stored::evidence(&stack).put(&other, "0".repeat(64)).await;
     // One from after the round would be late, and stops nothing.
-    stack.fine(&run("week-03", &[])).await;
+    stack.fine(RUN).await;
 }
 
 #[tokio::test]
 async fn opening_removed_after_the_run_stops_the_skip() {
     let (stack, draw, second) = drawn_with_alternate().await;
     change_openings(&stack, &draw, without(&second)).await;
-    let refused = stack.refused(&in_campaign(SKIP)).await;
-    assert_eq!(refused["code"], "openings_changed", "{refused}");
+    stack.refused(SKIP, "openings_changed").await;
 }
 
 #[tokio::test]
@@ -237,22 +214,16 @@ async fn opening_changed_after_the_run_stops_the_skip() {
         Some(line.replace(&second, &friend.to_string()))
     })
     .await;
-    let refused = stack.refused(&in_campaign(SKIP)).await;
-    assert_eq!(refused["code"], "evidence_differs", "{refused}");
+    stack.refused(SKIP, "evidence_differs").await;
 }
 
 #[tokio::test]
 async fn winner_called_erased_is_found_by_the_kept_opening() {
     let stack = with_entries().await;
-    let draw = frozen(&stack, "week-03", PRIZE).await;
-    stack.json(&run("week-03", &[])).await;
-    let (tables, scope) = (stack.tables().await, chai(Environment::Live));
-    let name = "week-03".parse().expect("a name");
-    let contacts = tables
-        .draws
-        .contacts(&scope, &name)
-        .await
-        .expect("it answers");
+    let draw = frozen(&stack).await;
+    stack.json(RUN).await;
+    let (tables, scope) = (stack.tables(), live());
+    let contacts = tables.draws.all_contacts(&scope).await.expect("it answers");
     let skipped = ContactStep {
         at: stack.clock.now(),
         by: None,
@@ -270,8 +241,7 @@ async fn winner_called_erased_is_found_by_the_kept_opening() {
     };
     let is_changed = tables.draws.change_contact(&scope, &contacts[0], &erased);
     assert!(is_changed.await.expect("it answers"));
-    let refused = stack.refused(&in_campaign(&certificate(&stack))).await;
-    assert_eq!(refused["code"], "draw_log_differs", "{refused}");
+    stack.refused(certificate(&stack), "draw_log_differs").await;
     // Even if the log says that the row was erased: the run would not have drawn it.
     let details = json!({ "commitment": draw["commitment"], "row": erased.row, "drawn": true });
     let action = Action::new("draw.erase").in_scope(&scope).with(details);
@@ -285,17 +255,16 @@ async fn winner_called_erased_is_found_by_the_kept_opening() {
         .expect("a winner")
         .to_string();
     change_openings(&stack, &draw, without(&reference)).await;
-    let refused = stack.refused(&in_campaign(&certificate(&stack))).await;
-    assert_eq!(refused["code"], "draw_log_differs", "{refused}");
+    stack.refused(certificate(&stack), "draw_log_differs").await;
 }
 
 #[tokio::test]
 async fn phone_of_another_submission_is_not_shown_as_a_winners() {
     let stack = with_entries().await;
-    frozen(&stack, "week-03", PRIZE).await;
-    stack.json(&run("week-03", &[])).await;
+    frozen(&stack).await;
+    stack.json(RUN).await;
     let friend = entered(&stack, erasure::PHONE, 1).await.submission_id;
-    let (tables, scope) = (stack.tables().await, chai(Environment::Live));
+    let (tables, scope) = (stack.tables(), live());
     let contacts = tables.draws.all_contacts(&scope).await.expect("it answers");
     let changed = Contact {
         submission_id: Some(friend),
@@ -304,44 +273,31 @@ async fn phone_of_another_submission_is_not_shown_as_a_winners() {
     };
     let is_changed = tables.draws.change_contact(&scope, &contacts[0], &changed);
     assert!(is_changed.await.expect("it answers"));
-    let call = in_campaign("draw call --draw week-03 --winner 1 --show-phone");
-    let refused = stack.refused(&call).await;
-    assert_eq!(refused["code"], "draw_log_differs", "{refused}");
+    let call = format!("draw call {DRAW} --winner 1 --show-phone");
+    stack.refused(call, "draw_log_differs").await;
 }
 
 #[tokio::test]
 async fn sheet_shows_no_root_but_that_of_the_commitment() {
     let stack = with_entries().await;
-    frozen(&stack, "week-03", PRIZE).await;
-    let root = AttributeValue::S("0".repeat(64));
+    frozen(&stack).await;
+    let root = stored::text(&"0".repeat(64));
     change_record(&stack, "root", root).await;
-    let sheet = format!(
-        "draw show --draw week-03 --sheet {}",
-        stack.arg("sheet.html")
-    );
-    let refused = stack.refused(&in_campaign(&sheet)).await;
-    assert_eq!(refused["code"], "draw_log_differs", "{refused}");
+    let sheet = format!("draw show {DRAW} --sheet {}", stack.arg("sheet.html"));
+    stack.refused(sheet, "draw_log_differs").await;
 }
 
 #[tokio::test]
 async fn round_moved_in_the_record_is_not_believed() {
     let stack = with_entries().await;
     entered(&stack, erasure::PHONE, 1).await;
-    let draw = frozen(&stack, "week-03", PRIZE).await;
+    let draw = frozen(&stack).await;
     stack.clock.advance(Duration::from_hours(1));
-    let later: Timestamp = draw["round_at"]
-        .as_str()
-        .expect("a time")
-        .parse()
-        .expect("a time");
+    let later: Timestamp = text_of(&draw["round_at"]).parse().expect("a time");
     let later = later.after(Duration::from_hours(2)).as_millis();
-    change_record(&stack, "round_at", AttributeValue::N(later.to_string())).await;
-    let sheet = format!(
-        "draw show --draw week-03 --sheet {}",
-        stack.arg("sheet.html")
-    );
-    for command in [erasure::erase(), in_campaign(&sheet), run("week-03", &[])] {
-        let refused = stack.refused(&command).await;
-        assert_eq!(refused["code"], "draw_differs", "{command:?}: {refused}");
+    change_record(&stack, "round_at", stored::number(later)).await;
+    let sheet = format!("draw show {DRAW} --sheet {}", stack.arg("sheet.html"));
+    for command in [erasure::ERASE, &sheet, RUN] {
+        stack.refused(command, "draw_differs").await;
     }
 }

@@ -8,8 +8,8 @@ use super::races::assert_released;
 use super::*;
 use crate::draw_walk::revoked_by_two;
 
-/// Freezes with these options; returns the error's code.
-async fn refused(stack: &Stack, options: &str) -> String {
+/// Freezes with these options and the usual others, which is refused.
+async fn refused(stack: &Stack, options: &str, code: &str) {
     let output = stack.arg("refused");
     let mut command = format!("draw freeze --draw refused --output {output} --yes {options}");
     for (name, value) in [
@@ -23,13 +23,12 @@ async fn refused(stack: &Stack, options: &str) -> String {
             command.push_str(&format!(" {name} {value}"));
         }
     }
-    let command: Vec<_> = command.split_whitespace().collect();
-    let error = stack.refused(&command).await;
-    assert!(
-        !stack.path("refused").exists(),
-        "the folder is whole or not there"
+    stack.refused(command, code).await;
+    assert_eq!(
+        files_in(stack.folder.path()),
+        ["chai.yaml"],
+        "no folder is left behind"
     );
-    error["code"].as_str().expect("a code").to_owned()
 }
 
 #[tokio::test]
@@ -52,33 +51,13 @@ async fn invalid_freeze_is_refused_and_leaves_nothing() {
         ),
         ("--campaign other", "campaign_unknown"),
     ] {
-        assert_eq!(refused(&stack, options).await, code, "{options}");
+        refused(&stack, options, code).await;
     }
     for prize in ["Kettle", "Kettle=0", "=1"] {
-        let ended = stack
-            .run(&args(&freeze(
-                &stack,
-                "refused",
-                &format!("--prize {prize}"),
-            )))
-            .await;
-        assert_eq!(ended.code, ops_core::EXIT_USAGE, "{prize}");
+        let freeze = freeze(&stack, "refused", &format!("--prize {prize}"));
+        stack.run(freeze).await.misused();
     }
-    assert_eq!(
-        files_in(stack.folder.path()),
-        ["chai.yaml"],
-        "no folder is left behind"
-    );
-    assert!(
-        stack
-            .tables()
-            .await
-            .draws
-            .list(&chai(Environment::Live))
-            .await
-            .expect("it answers")
-            .is_empty()
-    );
+    assert_no_draws(&stack).await;
 }
 
 #[tokio::test]
@@ -86,24 +65,11 @@ async fn freeze_shows_what_it_commits_to_and_asks() {
     let stack = with_entries().await;
     submitted(&stack, "0711000005", SubmissionStatus::checking(), ENTERED).await;
     let command = freeze(&stack, "week-03", "--prize Kettle=2 --prize Tea=5");
-    let asking: Vec<_> = args(&command)
-        .into_iter()
-        .filter(|arg| *arg != "--yes")
-        .collect();
-    assert_eq!(stack.refused(&asking).await["code"], "confirmation_needed");
-    let told = stack
-        .answering(
-            &asking, "yes
-",
-        )
-        .await;
-    assert_eq!(
-        (told.code, told.out.as_str()),
-        (ops_core::EXIT_FAILURE, ""),
-        "{}",
-        told.err
-    );
-    for shown in [
+    let asking = command.replace(" --yes", "");
+    stack.refused(&asking, "confirmation_needed").await;
+    let told = stack.answering(&asking, "yes\n").await.failed();
+    assert_contains!(
+        told,
         "period        2026-02-22 00:00:00 +03:00 to before 2026-03-01 00:00:00 +03:00\n",
         "entrants      3\n",
         "entries       10\n",
@@ -113,20 +79,12 @@ async fn freeze_shows_what_it_commits_to_and_asks() {
         "largest rows  7 (",
         "by hand       0 entries were given by people, not by the service\n",
         "unsettled     1 submissions are not settled, and not in this draw\n",
-        "This cannot be undone. Type week-03 to continue: ",
-    ] {
-        assert!(told.err.contains(shown), "{shown}: {}", told.err);
-    }
-    assert_eq!(
-        files_in(stack.folder.path()),
-        ["chai.yaml"],
-        "no folder is left behind"
+        "This cannot be undone. Type week-03 to continue: "
     );
-    let (tables, scope) = (stack.tables().await, chai(Environment::Live));
-    assert_eq!(tables.draws.list(&scope).await.expect("it answers"), []);
+    assert_eq!(files_in(stack.folder.path()), ["chai.yaml"]);
+    assert_no_draws(&stack).await;
     assert_released(&stack).await;
-    let agreed = stack.answering(&asking, "week-03\n").await;
-    assert_eq!(agreed.code, ops_core::EXIT_OK, "{}", agreed.err);
+    stack.answering(&asking, "week-03\n").await.fine();
 }
 
 #[tokio::test]
@@ -134,12 +92,13 @@ async fn folder_with_something_in_it_is_not_written_to() {
     let stack = with_entries().await;
     fs::create_dir(stack.path("taken")).expect("a disk");
     stack.file("taken/precious", "x");
-    let error = stack.refused(&args(&freeze(&stack, "taken", PRIZE))).await;
-    assert_eq!(error["code"], "file_exists");
+    stack
+        .refused(freeze(&stack, "taken", PRIZE), "file_exists")
+        .await;
     assert_eq!(files_in(&stack.path("taken")), ["precious"]);
-    fs::create_dir(stack.path("empty")).expect("a disk");
-    frozen(&stack, "empty", PRIZE).await;
-    assert_eq!(files_in(&stack.path("empty")).len(), 4);
+    fs::create_dir(stack.path("week-03")).expect("a disk");
+    frozen(&stack).await;
+    assert_eq!(files_in(&stack.path("week-03")).len(), 4);
 }
 
 #[tokio::test]
@@ -147,14 +106,14 @@ async fn one_entrant_wins_once_however_many_prizes_there_are() {
     let stack = Stack::with_chai().await;
     entered(&stack, "0711000001", 1).await;
     let told = stack
-        .fine(&args(&freeze(&stack, "alone", "--prize Kettle=5")))
+        .fine(freeze(&stack, "week-03", "--prize Kettle=5"))
         .await;
-    assert!(
-        told.contains("There are 5 prizes and 1 entrants: some prizes can have no winner."),
-        "{told}"
+    assert_contains!(
+        told,
+        "There are 5 prizes and 1 entrants: some prizes can have no winner."
     );
-    let drawn = stack.json(&run("alone", &[])).await;
-    assert_eq!(drawn["winners"].as_array().map(Vec::len), Some(1));
+    let drawn = stack.json(RUN).await;
+    assert_eq!(len_of(&drawn["winners"]), 1);
 }
 
 #[tokio::test]
@@ -172,8 +131,8 @@ async fn entries_of_another_row_do_not_keep_a_winner() {
         entered(&stack, "0711000001", 5).await,
         entered(&stack, "0711000001", 2).await,
     ];
-    frozen(&stack, "week-03", PRIZE).await;
-    stack.fine(&run("week-03", &[])).await;
+    frozen(&stack).await;
+    stack.fine(RUN).await;
     for fraud in frauds {
         revoked_by_two(&stack, &fraud.reference().to_string()).await;
     }
@@ -184,39 +143,24 @@ async fn entries_of_another_row_do_not_keep_a_winner() {
             .await
             .reference();
         stack
-            .fine(&[
-                "submission",
-                "revoke",
-                &other.to_string(),
-                "--why",
-                "mistake",
-            ])
+            .fine(format!("submission revoke {other} --why mistake"))
             .await;
     }
-    let call = in_campaign("draw call --outcome reached --winner 1 --draw week-03");
-    assert_eq!(stack.refused(&call).await["code"], "step_refused");
-    let skip = "draw skip --reason revoked --inspector Neema --yes --winner 1 --draw week-03";
-    stack.fine(&in_campaign(skip)).await;
+    let call = format!("draw call {DRAW} --outcome reached --winner 1");
+    stack.refused(call, "step_refused").await;
+    let skip = format!("draw skip {DRAW} --reason revoked --inspector Neema --yes --winner 1");
+    stack.fine(skip).await;
 }
 
 #[tokio::test]
 async fn weight_of_a_million_counts_a_million_times() {
     let stack = with_entries().await;
     entered(&stack, "0711000009", 1_000_000).await;
-    let draw = frozen(&stack, "heavy", PRIZE).await;
+    let draw = frozen(&stack).await;
     assert_eq!(draw["header"]["total"], 1_000_010);
-    let entries = fs::read_to_string(stack.path("heavy").join("entries.csv")).expect("a file");
-    assert_eq!(
-        entries
-            .lines()
-            .filter(|line| line.ends_with(",1000000"))
-            .count(),
-        1
-    );
-    assert_eq!(
-        stack.json(&run("heavy", &[])).await["winners"][0]["prize"],
-        "Kettle"
-    );
+    let entries = stack.read("week-03/entries.csv");
+    assert_eq!(entries.matches(",1000000\n").count(), 1);
+    assert_eq!(stack.json(RUN).await["winners"][0]["prize"], "Kettle");
 }
 
 #[tokio::test]
@@ -224,47 +168,30 @@ async fn late_settled_entry_is_in_the_next_draw_alone() {
     let stack = with_entries().await;
     let late = submitted(&stack, "0711000005", SubmissionStatus::checking(), ENTERED).await;
     let reference = late.reference().to_string();
-    let command = freeze(&stack, "week-03", PRIZE);
-    let told = stack.fine(&args(&command)).await;
-    assert!(
-        told.contains(&format!(
-            "1 submissions are not settled and not in this draw: {reference}."
-        )),
-        "{told}"
+    let told = stack.fine(freeze(&stack, "week-03", PRIZE)).await;
+    assert_contains!(
+        told,
+        format!("1 submissions are not settled and not in this draw: {reference}."),
+        "so these join the next one"
     );
-    assert!(told.contains("so these join the next one"), "{told}");
-    let id = late.submission_id.to_string();
     stack
-        .fine(&[
-            "submission",
-            "settle",
-            &id,
-            "--accept",
-            "--entries",
-            "2",
-            "--why",
-            "seen",
-        ])
+        .fine(format!(
+            "submission settle {reference} --accept --entries 2 --why seen"
+        ))
         .await;
     stack.clock.advance(Duration::from_secs(24 * 60 * 60));
     let output = stack.arg("week-04");
     let next = format!(
-        "draw freeze --draw week-04 --from 2026-03-01 --to 2026-03-01 --at 2026-03-02T18:00:00+03:00 {PRIZE} \
+        "draw freeze --campaign chai-bora-2026 --draw week-04 --from 2026-03-01 --to 2026-03-01 --at 2026-03-02T18:00:00+03:00 {PRIZE} \
          --output {output} --yes"
     );
-    let next = stack.json(&in_campaign(&next)).await;
-    assert_eq!(
-        (&next["header"]["rows"], &next["header"]["total"]),
-        (&json!(1), &json!(2))
-    );
+    let next = stack.json(next).await;
+    assert_eq!(size(&next), [1, 2]);
     assert_eq!(next["unsettled"], json!([]));
-    assert_eq!(
-        (&next["largest_rows"], &next["given_by_hand"]),
-        (&json!([2]), &json!(2)),
-        "a person gave them"
-    );
-    let told = stack.json(&["draw", "opening", &reference]).await;
-    assert_eq!(told["openings"].as_array().map(Vec::len), Some(1));
+    assert_eq!(next["largest_rows"], json!([2]));
+    assert_eq!(next["given_by_hand"], 2);
+    let told = stack.json(format!("draw opening {reference}")).await;
+    assert_eq!(len_of(&told["openings"]), 1);
     assert_eq!(told["openings"][0]["draw"], "week-04");
 }
 
@@ -274,29 +201,18 @@ async fn late_and_rejected_submissions_are_left_out() {
     let end = Timestamp::from_millis(NOW.as_millis() - 3 * 60 * 60 * 1000);
     let accepted = SubmissionStatus::accepted(9, None);
     submitted(&stack, "0711000006", accepted.clone(), end).await;
-    let within = submitted(
-        &stack,
-        "0711000007",
-        accepted,
-        Timestamp::from_millis(end.as_millis() - 1),
-    )
-    .await;
+    let within = Timestamp::from_millis(end.as_millis() - 1);
+    let within = submitted(&stack, "0711000007", accepted, within).await;
     let mistaken = entered(&stack, "0711000008", 9).await;
-    let id = mistaken.submission_id.to_string();
+    let id = mistaken.reference();
     stack
-        .fine(&["submission", "revoke", &id, "--why", "mistake"])
+        .fine(format!("submission revoke {id} --why mistake"))
         .await;
-    let draw = frozen(&stack, "week-03", PRIZE).await;
-    assert_eq!(
-        (&draw["header"]["rows"], &draw["header"]["total"]),
-        (&json!(4), &json!(19))
-    );
-    assert!(
-        stack
-            .json(&["draw", "opening", &within.reference().to_string()])
-            .await["openings"]
-            .is_array()
-    );
+    let draw = frozen(&stack).await;
+    assert_eq!(size(&draw), [4, 19]);
+    stack
+        .fine(format!("draw opening {}", within.reference()))
+        .await;
 }
 
 /// Entries of the next period arrive during the read.
@@ -309,11 +225,8 @@ async fn entries_that_come_in_meanwhile_are_not_in_the_draw() {
             submitted(&stack, &format!("07110000{number}"), accepted, NOW).await;
         }
     };
-    let (draw, ()) = tokio::join!(frozen(&stack, "week-03", PRIZE), arriving);
-    assert_eq!(
-        (&draw["header"]["rows"], &draw["header"]["total"]),
-        (&json!(3), &json!(10))
-    );
+    let (draw, ()) = tokio::join!(frozen(&stack), arriving);
+    assert_eq!(size(&draw), [3, 10]);
     assert_eq!(draw["unsettled"], json!([]));
 }
 
@@ -328,9 +241,11 @@ async fn campaign_that_keeps_phones_no_longer_has_no_more_draws() {
         )
     };
     stack
-        .fine(&["campaign", "apply", "--yes", "--delete-now", &kept(2)])
+        .fine(format!("campaign apply --yes --delete-now {}", kept(2)))
         .await;
-    assert_eq!(refused(&stack, "").await, "phones_deleted");
-    stack.fine(&["campaign", "apply", "--yes", &kept(3)]).await;
-    frozen(&stack, "week-03", PRIZE).await;
+    refused(&stack, "", "phones_deleted").await;
+    stack
+        .fine(format!("campaign apply --yes {}", kept(3)))
+        .await;
+    frozen(&stack).await;
 }

@@ -18,26 +18,12 @@ pub(super) async fn openings(stack: &Stack, draw: &Value) -> String {
         .await
 }
 
-pub(super) fn erase() -> Vec<&'static str> {
-    vec![
-        "person",
-        "erase",
-        "--phone",
-        PHONE,
-        "--why",
-        "asked by letter",
-        "--yes",
-    ]
-}
+pub(super) const ERASE: &str = "person erase --phone 0711000004 --why 'asked by letter' --yes";
 
 /// Records an event of the only winner.
 async fn step(stack: &Stack, event: ContactEvent) {
-    let (tables, scope) = (stack.tables().await, chai(Environment::Live));
-    let found = tables
-        .draws
-        .contacts(&scope, &"week-03".parse().expect("a name"))
-        .await
-        .expect("it answers");
+    let (tables, scope) = (stack.tables(), live());
+    let found = tables.draws.all_contacts(&scope).await.expect("it answers");
     let after = found[0]
         .after(ContactStep {
             at: stack.clock.now(),
@@ -58,12 +44,9 @@ async fn step(stack: &Stack, event: ContactEvent) {
 async fn person_erased_before_a_draw_is_not_in_it() {
     let stack = with_entries().await;
     entered(&stack, PHONE, 1000).await;
-    stack.fine(&erase()).await;
-    let draw = frozen(&stack, "week-03", PRIZE).await;
-    assert_eq!(
-        (&draw["header"]["rows"], &draw["header"]["total"]),
-        (&json!(3), &json!(10))
-    );
+    stack.fine(ERASE).await;
+    let draw = frozen(&stack).await;
+    assert_eq!(size(&draw), [3, 10]);
     let left_out = json!({ "blocked": {}, "without_phone": { "2026-02-28": 1000 } });
     assert_eq!(
         draw["header"]["left_out"], left_out,
@@ -78,41 +61,37 @@ async fn person_erased_after_the_freeze_is_skipped() {
         entered(&stack, PHONE, 1000).await,
         entered(&stack, "0711000005", 1).await,
     );
-    let draw = frozen(&stack, "week-03", "--prize Kettle=2").await;
+    let draw = frozen_as(&stack, "week-03", "--prize Kettle=2").await;
     let entries = fs::read_to_string(stack.path("week-03").join("entries.csv")).expect("a file");
-    stack.fine(&erase()).await;
+    stack.fine(ERASE).await;
     let left = openings(&stack, &draw).await;
-    assert!(
-        left.contains(&other.reference().to_string())
-            && !left.contains(&gone.reference().to_string()),
-        "{left}"
-    );
+    assert_contains!(left, other.reference().to_string());
+    assert_lacks!(left, gone.reference().to_string());
     assert_eq!(left.lines().count(), 2, "the header line and one opening");
-    let unknown = stack
-        .refused(&["draw", "opening", &gone.reference().to_string()])
+    stack
+        .refused(
+            format!("draw opening {}", gone.reference()),
+            "opening_unknown",
+        )
         .await;
-    assert_eq!(unknown["code"], "opening_unknown");
-    let drawn = stack.json(&run("week-03", &[])).await;
+    let drawn = stack.json(RUN).await;
     assert_eq!(drawn["header"]["total"], 1001, "the row stays");
     let winner = |state: &str| {
-        let mut winners = drawn["winners"].as_array().expect("winners").iter();
+        let mut winners = list_of(&drawn["winners"]).iter();
         winners
             .find(|winner| winner["state"]["is"] == state)
             .expect(state)
     };
     assert_eq!(winner("drawn")["ref"], other.reference().to_string());
     let erased = winner("skipped");
-    assert_eq!(
-        (&erased["state"]["reason"], &erased["ref"]),
-        (&json!("erased"), &Value::Null)
-    );
-    let certificate = format!(
-        "draw certificate --draw week-03 --output {}",
-        stack.arg("certificate.html")
-    );
-    let written = stack.json(&in_campaign(&certificate)).await;
+    assert_eq!(erased["state"]["reason"], "erased");
+    assert_eq!(erased["ref"], Value::Null);
+    let page = stack.arg("certificate.html");
+    let written = stack
+        .json(format!("draw certificate {DRAW} --output {page}"))
+        .await;
     let audit = stack
-        .json(&in_campaign("audit list --action draw.erase"))
+        .json("audit list --action draw.erase --campaign chai-bora-2026")
         .await;
     let explained = json!([{ "row": erased["row"], "audit_row": audit["rows"][0]["sequence"] }]);
     assert_eq!(written["erasures"], explained);
@@ -125,34 +104,33 @@ async fn person_erased_after_the_freeze_is_skipped() {
 async fn erasure_begun_before_the_round_is_finished_after_the_run() {
     let stack = Stack::with_chai().await;
     entered(&stack, PHONE, 1).await;
-    let draw = frozen(&stack, "week-03", PRIZE).await;
+    let draw = frozen(&stack).await;
     let file = key(&draw, "erased/0.json");
     stored::evidence(&stack).put(&file, "{}").await;
     stack.clock.advance(Duration::from_hours(1));
-    assert_eq!(stack.refused(&erase()).await["code"], "draw_not_run");
-    let drawn = stack.json(&run("week-03", &[])).await;
+    stack.refused(ERASE, "draw_not_run").await;
+    let drawn = stack.json(RUN).await;
     assert_eq!(
         drawn["winners"][0]["state"],
         json!({ "is": "skipped", "reason": "erased" })
     );
-    stack.fine(&erase()).await;
-    let certificate = after_round::certificate(&stack);
-    stack.fine(&in_campaign(&certificate)).await;
+    stack.fine(ERASE).await;
+    stack.fine(after_round::certificate(&stack)).await;
 }
 
 #[tokio::test]
 async fn phone_that_retention_deleted_is_not_called_an_erasure() {
     let stack = Stack::with_chai().await;
     entered(&stack, PHONE, 1).await;
-    frozen(&stack, "week-03", PRIZE).await;
-    let tables = stack.tables().await;
+    frozen(&stack).await;
+    let tables = stack.tables();
     let deleted = tables
         .store
         .submissions()
-        .remove_personal_data(&chai(Environment::Live), Segment::whole())
+        .remove_personal_data(&live(), Segment::whole())
         .await;
     assert_eq!(deleted.expect("it answers").done, 1);
-    let slug = chai(Environment::Live).campaign;
+    let slug = live().campaign;
     let finish = async |finished_at| {
         let mut retention = tables.retention.get(&slug).await.expect("it answers");
         retention.value.update(Deletion {
@@ -170,18 +148,18 @@ async fn phone_that_retention_deleted_is_not_called_an_erasure() {
     };
     // One that ended before the freeze took no phone that was frozen.
     finish(ENTERED).await;
-    let refused = stack.refused(&run("week-03", &[])).await;
-    assert_eq!(refused["code"], "row_differs", "{refused}");
+    stack.refused(RUN, "row_differs").await;
     finish(stack.clock.now()).await;
-    let drawn = stack.json(&run("week-03", &[])).await;
+    let drawn = stack.json(RUN).await;
     assert_eq!(
         drawn["winners"][0]["state"],
         json!({ "is": "skipped", "reason": "phone_deleted" })
     );
-    let again = stack.refused(&args(&freeze(&stack, "later", PRIZE))).await;
-    assert_eq!(again["code"], "period_without_entries");
+    stack
+        .refused(freeze(&stack, "later", PRIZE), "period_without_entries")
+        .await;
     entered(&stack, "0711000005", 1).await;
-    let counted = frozen(&stack, "later", PRIZE).await;
+    let counted = frozen_as(&stack, "later", PRIZE).await;
     let left_out = &counted["header"]["left_out"]["without_phone"];
     assert_eq!(
         (&counted["header"]["rows"], left_out),
@@ -193,17 +171,19 @@ async fn phone_that_retention_deleted_is_not_called_an_erasure() {
 async fn erasure_needs_no_openings_past_their_retention() {
     let stack = Stack::with_chai().await;
     let entry = entered(&stack, PHONE, 1).await;
-    let draw = frozen(&stack, "week-03", PRIZE).await;
+    let draw = frozen(&stack).await;
     let openings = key(&draw, "openings.csv");
     stored::openings(&stack).delete(&openings).await;
     stack
         .clock
         .advance(Duration::from_secs(1828 * 24 * 60 * 60));
-    let unknown = stack
-        .refused(&["draw", "opening", &entry.reference().to_string()])
+    stack
+        .refused(
+            format!("draw opening {}", entry.reference()),
+            "opening_unknown",
+        )
         .await;
-    assert_eq!(unknown["code"], "opening_unknown");
-    stack.fine(&erase()).await;
+    stack.fine(ERASE).await;
 }
 
 #[tokio::test]
@@ -217,14 +197,14 @@ async fn clearing_needs_no_openings_past_their_retention() {
         ENTERED,
     )
     .await;
-    let draw = frozen(&stack, "practice", "--prize Kettle=1 --environment test").await;
+    let draw = frozen_as(&stack, "practice", "--prize Kettle=1 --environment test").await;
     let openings = key(&draw, "openings.csv").replacen("/live/", "/test/", 1);
     stored::openings(&stack).delete(&openings).await;
     stack
         .clock
         .advance(Duration::from_secs(1828 * 24 * 60 * 60));
     let cleared = stack
-        .json(&["campaign", "clear-test-data", "chai-bora-2026", "--yes"])
+        .json("campaign clear-test-data chai-bora-2026 --yes")
         .await;
     assert_eq!(cleared["cleared"]["openings_of_draws"], 0);
 }
@@ -233,62 +213,46 @@ async fn clearing_needs_no_openings_past_their_retention() {
 async fn erasure_waits_while_a_prize_is_being_claimed() {
     let stack = Stack::with_chai().await;
     let winner = entered(&stack, PHONE, 1).await;
-    let draw = frozen(&stack, "week-03", PRIZE).await;
-    stack.fine(&run("week-03", &[])).await;
-    let found = stack.json(&["person", "find", "--phone", PHONE]).await;
+    let draw = frozen(&stack).await;
+    stack.fine(RUN).await;
+    let found = stack.json(format!("person find --phone {PHONE}")).await;
     assert_eq!(found["held"][0]["drawn"], 1);
     for event in [
         ContactEvent::NoAnswer,
         ContactEvent::Reached,
         ContactEvent::Identified,
     ] {
-        let error = stack.refused(&erase()).await;
-        assert_eq!(error["code"], "prize_claimed");
-        assert!(!error["message"].to_string().contains("711000"), "{error}");
+        let error = stack.refused(ERASE, "prize_claimed").await;
+        assert_lacks!(error.message, "711000");
         stack.clock.advance(Duration::from_secs(60));
         step(&stack, event).await;
     }
-    assert_eq!(stack.refused(&erase()).await["code"], "prize_claimed");
+    stack.refused(ERASE, "prize_claimed").await;
     let zip = stack.arg("person.zip");
     stack
-        .fine(&["person", "export", "--phone", PHONE, "--output", &zip])
+        .fine(format!("person export --phone {PHONE} --output {zip}"))
         .await;
     let mut zip = zip::ZipArchive::new(fs::File::open(&zip).expect("a file")).expect("a ZIP file");
     let data: Value =
         serde_json::from_reader(zip.by_name("person.json").expect("it is there")).expect("JSON");
     let held = &data["campaigns"][0]["draws"][0];
-    assert_eq!(
-        (&held["draw"], &held["prize"]),
-        (&json!("week-03"), &json!("Kettle"))
-    );
-    assert_eq!(held["steps"].as_array().map(Vec::len), Some(4));
+    assert_eq!(held["draw"], "week-03");
+    assert_eq!(held["prize"], "Kettle");
+    assert_eq!(len_of(&held["steps"]), 4);
 
     step(&stack, ContactEvent::HandedOver).await;
-    stack.fine(&erase()).await;
-    let shown = shown(&stack, "week-03").await;
+    stack.fine(ERASE).await;
+    let shown = shown(&stack).await;
     let contact = &shown["winners"][0];
-    assert_eq!(
-        (&contact["phone"], &contact["region"]),
-        (&Value::Null, &Value::Null)
-    );
-    assert_eq!(
-        (&contact["ref"], &contact["state"]),
-        (
-            &json!(winner.reference().to_string()),
-            &json!({ "is": "handed_over" })
-        )
-    );
+    assert_eq!(contact["phone"], Value::Null);
+    assert_eq!(contact["region"], Value::Null);
+    assert_eq!(contact["ref"], json!(winner.reference().to_string()));
+    assert_eq!(contact["state"], json!({ "is": "handed_over" }));
     assert_eq!(openings(&stack, &draw).await, "row,refs,salt\n");
-    assert_eq!(
-        stack.json(&run("week-03", &[])).await["winners"],
-        shown["winners"],
-        "the draw is as it was"
-    );
-    let held = stack.json(&["person", "find", "--phone", PHONE]).await["held"].clone();
-    assert_eq!(
-        (&held[0]["submissions"], held[0]["erased_at"].is_string()),
-        (&json!([]), true)
-    );
+    assert_eq!(stack.json(RUN).await["winners"], shown["winners"]);
+    let held = stack.json(format!("person find --phone {PHONE}")).await["held"].clone();
+    assert_eq!(held[0]["submissions"], json!([]));
+    assert!(held[0]["erased_at"].is_string());
 }
 
 #[tokio::test]
@@ -304,15 +268,13 @@ async fn clearing_takes_entrants_out_of_test_draws() {
         references.push(made.reference().to_string());
     }
     let environment = "--environment test";
-    let practice = frozen(&stack, "practice", &format!("{PRIZE} {environment}")).await;
-    let live = frozen(&stack, "week-03", PRIZE).await;
-    for draw in [
-        run("practice", &["--environment", "test"]),
-        run("week-03", &[]),
-    ] {
-        stack.fine(&draw).await;
-    }
-    let clear = ["campaign", "clear-test-data", "chai-bora-2026", "--yes"];
+    let practice = frozen_as(&stack, "practice", &format!("{PRIZE} {environment}")).await;
+    let live = frozen(&stack).await;
+    stack.fine(RUN).await;
+    stack
+        .fine(RUN.replace("week-03", "practice --environment test"))
+        .await;
+    let clear = "campaign clear-test-data chai-bora-2026 --yes";
     let cleared = stack.json(&clear).await;
     assert_eq!(cleared["cleared"]["openings_of_draws"], 1);
     let practice_key = key(&practice, "openings.csv").replacen("/live/", "/test/", 1);
@@ -320,39 +282,33 @@ async fn clearing_takes_entrants_out_of_test_draws() {
         stored::openings(&stack).get(&practice_key).await,
         "row,refs,salt\n"
     );
-    assert!(
-        openings(&stack, &live).await.contains(&references[1]),
-        "live draws stay as they are"
-    );
-    let practice = format!("draw show --draw practice {environment}");
-    let practice = stack.json(&in_campaign(&practice)).await;
+    assert_contains!(openings(&stack, &live).await, references[1]);
+    let practice = format!("draw show --campaign chai-bora-2026 --draw practice {environment}");
+    let practice = stack.json(practice).await;
     let winner = &practice["winners"][0];
-    assert_eq!(
-        (&winner["ref"], &winner["phone"]),
-        (&json!(references[0]), &Value::Null)
-    );
-    let shown = shown(&stack, "week-03").await;
+    assert_eq!(winner["ref"], json!(references[0]));
+    assert_eq!(winner["phone"], Value::Null);
+    let shown = shown(&stack).await;
     assert_eq!(shown["winners"][0]["phone"], "+2557•••••005");
     assert_eq!(
         stack.json(&clear).await["cleared"]["openings_of_draws"],
         0,
         "a second time changes nothing"
     );
-    let told = stack.answering(&clear[..3], "no\n").await.err;
-    assert!(
-        told.contains("Draws of test mode stay") && told.contains("another name"),
-        "{told}"
-    );
+    let told = stack
+        .answering(clear.trim_end_matches(" --yes"), "no\n")
+        .await
+        .err;
+    assert_contains!(told, "Draws of test mode stay", "another name");
 }
 
 #[tokio::test]
 async fn interrupted_erasure_finds_the_winner_again() {
     let stack = Stack::with_chai().await;
     let winner = entered(&stack, PHONE, 1).await;
-    let draw = frozen(&stack, "week-03", PRIZE).await;
-    stack.fine(&run("week-03", &[])).await;
-    // The first erasure looked for winners before the run, and ended after changing the submission.
-    let (tables, scope) = (stack.tables().await, chai(Environment::Live));
+    let draw = frozen(&stack).await;
+    stack.fine(RUN).await;
+    let (tables, scope) = (stack.tables(), live());
     let tombstone = EntrantId::tombstone([7; 16]);
     let noted = tables
         .entrants
@@ -360,7 +316,7 @@ async fn interrupted_erasure_finds_the_winner_again() {
         .await
         .expect("noted");
     assert!(tables.store.erase(&winner, &noted).await.expect("written"));
-    stack.fine(&erase()).await;
+    stack.fine(ERASE).await;
     assert_eq!(openings(&stack, &draw).await, "row,refs,salt\n");
     let contacts = tables.draws.all_contacts(&scope).await.expect("it answers");
     assert_eq!(
@@ -386,9 +342,9 @@ async fn erasure_of_a_winner_is_finished_wherever_it_was_cut() {
         let reference = entered(&stack, &phone, 1).await.reference();
         people.push((phone, reference));
     }
-    let draw = frozen(&stack, "week-03", &format!("--prize Kettle={PEOPLE}")).await;
-    stack.fine(&run("week-03", &[])).await;
-    let (tables, scope) = (stack.tables().await, chai(Environment::Live));
+    let draw = frozen_as(&stack, "week-03", &format!("--prize Kettle={PEOPLE}")).await;
+    stack.fine(RUN).await;
+    let (tables, scope) = (stack.tables(), live());
     for mut contact in tables.draws.all_contacts(&scope).await.expect("it answers") {
         for event in [
             ContactEvent::Reached,
@@ -402,13 +358,8 @@ async fn erasure_of_a_winner_is_finished_wherever_it_was_cut() {
                     event,
                 })
                 .expect("it follows");
-            assert!(
-                tables
-                    .draws
-                    .change_contact(&scope, &contact, &after)
-                    .await
-                    .expect("it answers")
-            );
+            let is_changed = tables.draws.change_contact(&scope, &contact, &after).await;
+            assert!(is_changed.expect("it answers"));
             contact = after;
         }
     }
@@ -420,15 +371,7 @@ async fn erasure_of_a_winner_is_finished_wherever_it_was_cut() {
             number * STRIDE,
             FaultKind::ALL[number % FaultKind::ALL.len()],
         );
-        let erase = [
-            "person",
-            "erase",
-            "--phone",
-            phone,
-            "--why",
-            "asked by letter",
-            "--yes",
-        ];
+        let erase = ERASE.replace(PHONE, phone);
         faults.arm(call, how);
         tokio::select! {
             _ = run_with(&erase, faulty.clone(), &stack.clock) => {}
@@ -437,13 +380,10 @@ async fn erasure_of_a_winner_is_finished_wherever_it_was_cut() {
         was_made = faults.was_made();
         faults.disarm();
         stack.fine(&erase).await;
-        let found = stack.json(&["person", "find", "--phone", phone]).await;
+        let found = stack.json(format!("person find --phone {phone}")).await;
         let held = &found["held"][0];
-        assert_eq!(
-            (&held["submissions"], &held["drawn"]),
-            (&json!([]), &json!(0)),
-            "{how:?} at {call}"
-        );
+        assert_eq!(held["submissions"], json!([]), "{how:?} at {call}");
+        assert_eq!(held["drawn"], 0, "{how:?} at {call}");
         assert!(
             !openings(&stack, &draw)
                 .await

@@ -15,24 +15,14 @@ async fn interrupt(stack: &Stack, draw: &Value) {
 #[tokio::test]
 async fn name_is_frozen_once() {
     let stack = with_entries().await;
-    let first = frozen(&stack, "week-03", PRIZE).await;
+    let first = frozen(&stack).await;
     entered(&stack, "0711000004", 100).await;
     let other = stack.arg("other");
     let again = freeze(&stack, "week-03", "--prize Kettle=9");
-    let again: Vec<_> = args(&again)
-        .into_iter()
-        .map(|arg| {
-            if arg == stack.arg("week-03") {
-                other.as_str()
-            } else {
-                arg
-            }
-        })
-        .collect();
-    let error = stack.refused(&again).await;
-    assert_eq!(error["code"], "draw_frozen");
+    let again = again.replace(&stack.arg("week-03"), &other);
+    stack.refused(&again, "draw_frozen").await;
     assert!(!stack.path("other").exists());
-    let shown = shown(&stack, "week-03").await;
+    let shown = shown(&stack).await;
     assert_eq!(
         (&shown["commitment"], &shown["header"]),
         (&first["commitment"], &first["header"])
@@ -43,15 +33,9 @@ async fn name_is_frozen_once() {
 async fn of_two_draws_frozen_at_once_one_names_the_other() {
     let stack = with_entries().await;
     let [one, two] = ["one", "two"].map(|name| freeze(&stack, name, "--prize Kettle=1 --json"));
-    let (one, two) = (args(&one), args(&two));
-    tokio::join!(stack.run(&one), stack.run(&two));
-    let draws = stack
-        .tables()
-        .await
-        .draws
-        .list(&chai(Environment::Live))
-        .await
-        .expect("it answers");
+    tokio::join!(stack.run(one), stack.run(two));
+    let draws = stack.tables().draws.list(&live()).await;
+    let draws = draws.expect("it answers");
     let unaware = |draw: &&Draw| draw.header.contains("\"overlapping\":[]");
     assert_eq!(draws.iter().filter(unaware).count(), 1, "{draws:?}");
 }
@@ -61,23 +45,9 @@ async fn of_two_operators_at_once_one_freezes() {
     let stack = with_entries().await;
     let outputs = [stack.arg("one"), stack.arg("two")];
     let command = freeze(&stack, "week-03", "--prize Kettle=1 --json");
-    let with = |output: &'static str| {
-        let own = stack.arg("week-03");
-        let path = stack.arg(output);
-        args(&command)
-            .iter()
-            .map(|arg| {
-                if *arg == own {
-                    path.clone()
-                } else {
-                    (*arg).to_owned()
-                }
-            })
-            .collect::<Vec<_>>()
-    };
-    let (one, two) = (with("one"), with("two"));
-    let (one, two) = (args(&one), args(&two));
-    let (one, two) = tokio::join!(stack.run(&one), stack.run(&two));
+    let [one, two] = &outputs;
+    let with = |output: &str| stack.run(command.replace(&stack.arg("week-03"), output));
+    let (one, two) = tokio::join!(with(one), with(two));
     let mut codes = [one.code, two.code];
     codes.sort_unstable();
     assert_eq!(
@@ -118,7 +88,7 @@ async fn of_two_operators_at_once_one_freezes() {
 #[tokio::test]
 async fn interrupted_freeze_is_finished_by_running_it_again() {
     let stack = with_entries().await;
-    let draw = frozen(&stack, "week-03", PRIZE).await;
+    let draw = frozen(&stack).await;
     let folder = stack.path("week-03");
     let read = || {
         [
@@ -132,11 +102,10 @@ async fn interrupted_freeze_is_finished_by_running_it_again() {
     let files = read();
     interrupt(&stack, &draw).await;
     fs::remove_dir_all(&folder).expect("a disk");
-    let early = stack.refused(&run("week-03", &[])).await;
-    assert_eq!(early["code"], "draw_unpublished");
+    stack.refused(RUN, "draw_unpublished").await;
     // Later entries change nothing.
     entered(&stack, "0711000004", 100).await;
-    let again = frozen(&stack, "week-03", PRIZE).await;
+    let again = frozen(&stack).await;
     assert_eq!(
         (&again["commitment"], &again["header"]),
         (&draw["commitment"], &draw["header"])
@@ -146,97 +115,84 @@ async fn interrupted_freeze_is_finished_by_running_it_again() {
         stored::evidence(&stack).keys().await,
         ["commitment.txt", "entries.csv", "header.json"].map(|file| key(&draw, file))
     );
-    stack.fine(&run("week-03", &[])).await;
+    stack.fine(RUN).await;
 }
 
 #[tokio::test]
 async fn interrupted_freeze_is_not_finished_with_other_arguments() {
     let stack = with_entries().await;
-    let draw = frozen(&stack, "week-03", PRIZE).await;
+    let draw = frozen(&stack).await;
     interrupt(&stack, &draw).await;
     fs::remove_dir_all(stack.path("week-03")).expect("a disk");
     let other = stack
-        .refused(&args(&freeze(&stack, "week-03", "--prize Kettle=9")))
+        .refused(
+            freeze(&stack, "week-03", "--prize Kettle=9"),
+            "freeze_differs",
+        )
         .await;
-    assert_eq!(other["code"], "freeze_differs");
-    assert!(
-        other["message"]
-            .as_str()
-            .is_some_and(|message| message.contains("1 x Kettle")),
-        "{other}"
-    );
+    assert_contains!(other.message, "1 x Kettle");
     // Not taken for this draw's folder.
     fs::create_dir(stack.path("week-03")).expect("a disk");
     stack.file("week-03/entries.csv", "of another draw");
-    let taken = stack
-        .refused(&args(&freeze(&stack, "week-03", PRIZE)))
+    stack
+        .refused(freeze(&stack, "week-03", PRIZE), "file_exists")
         .await;
-    assert_eq!(taken["code"], "file_exists");
     fs::remove_file(stack.path("week-03/entries.csv")).expect("a disk");
-    frozen(&stack, "week-03", PRIZE).await;
+    frozen(&stack).await;
     assert_eq!(files_in(&stack.path("week-03")).len(), 4);
 }
 
 #[tokio::test]
 async fn second_freeze_of_a_period_names_the_first() {
     let stack = with_entries().await;
-    let first = frozen(&stack, "week-03", PRIZE).await;
+    let first = frozen(&stack).await;
     assert_eq!(first["header"]["overlapping"], json!([]));
-    let second = frozen(&stack, "week-03b", PRIZE).await;
+    let second = frozen_as(&stack, "week-03b", PRIZE).await;
     let named = json!([{ "draw": "week-03", "commitment": first["commitment"] }]);
     assert_eq!(second["header"]["overlapping"], named);
-    let show = in_campaign("draw show --draw week-03b");
+    let show = "draw show --draw week-03b --campaign chai-bora-2026";
     let told = stack.fine(&show).await;
-    assert!(told.contains("overlaps    week-03"), "{told}");
+    assert_contains!(told, "overlaps    week-03");
 }
 
 #[tokio::test]
 async fn late_commitment_is_not_drawn() {
     let stack = with_entries().await;
-    let draw = frozen(&stack, "week-03", PRIZE).await;
+    let draw = frozen(&stack).await;
     interrupt(&stack, &draw).await;
     stack.clock.advance(NOTICE);
-    assert_eq!(
-        stack.refused(&run("week-03", &[])).await["code"],
-        "draw_late"
-    );
-    let command = freeze(&stack, "week-03", PRIZE);
-    assert_eq!(stack.refused(&args(&command)).await["code"], "draw_late");
-    assert_eq!(
-        stack.refused(&run("week-03", &[])).await["code"],
-        "draw_late"
-    );
+    stack.refused(RUN, "draw_late").await;
+    stack
+        .refused(freeze(&stack, "week-03", PRIZE), "draw_late")
+        .await;
+    stack.refused(RUN, "draw_late").await;
 }
 
 #[tokio::test]
 async fn winners_that_an_interrupted_run_has_recorded_stay() {
     let stack = with_entries().await;
-    frozen(&stack, "week-03", "--prize Kettle=2").await;
-    let first = stack.json(&run("week-03", &[])).await;
+    frozen_as(&stack, "week-03", "--prize Kettle=2").await;
+    let first = stack.json(RUN).await;
     stored::remove_from_draw(&stack, "outcome").await;
     stored::delete_contact(&stack, 2).await;
-    let again = stack.json(&run("week-03", &[])).await;
+    let again = stack.json(RUN).await;
     assert_eq!(again["winners"], first["winners"]);
 }
 
 #[tokio::test]
 async fn interrupted_skip_is_shown_and_finished_by_another_run() {
     let stack = with_entries().await;
-    frozen(&stack, "week-03", "--prize Kettle=2").await;
-    stack.json(&run("week-03", &[])).await;
-    let show = in_campaign("draw show --draw week-03");
+    frozen_as(&stack, "week-03", "--prize Kettle=2").await;
+    stack.json(RUN).await;
+    let show = "draw show --campaign chai-bora-2026 --draw week-03";
     assert_eq!(stack.run(&show).await.err, "");
-    let skip = in_campaign(
-        "draw skip --winner 1 --reason excluded --inspector Neema --yes --draw week-03",
-    );
+    let skip = "draw skip --winner 1 --reason excluded --inspector Neema --yes --campaign chai-bora-2026 --draw week-03";
     let skipped = stack.json(&skip).await;
     stored::delete_contact(&stack, 3).await;
     let shown = stack.run(&show).await.err;
-    assert!(
-        shown.contains(
-            "`ops draw skip --campaign chai-bora-2026 --draw week-03 --winner 1 --reason KEY"
-        ),
-        "{shown}"
+    assert_contains!(
+        shown,
+        "`ops draw skip --campaign chai-bora-2026 --draw week-03 --winner 1 --reason KEY"
     );
     let again = stack.json(&skip).await;
     assert_eq!(again["next"][0]["ref"], skipped["next"][0]["ref"]);

@@ -1,7 +1,5 @@
 //! Submissions changed after the freeze, so that another person would be called.
 
-use aws_sdk_dynamodb::types::AttributeValue;
-
 use super::erasure::PHONE;
 use super::stored::{Record, put, record};
 use super::*;
@@ -21,11 +19,11 @@ fn with(record: &Record, other: &Record, names: &[&str]) -> Record {
 async fn winner_is_who_was_frozen_or_nobody() {
     let stack = Stack::with_chai().await;
     let winner = entered(&stack, "0711000001", 1).await;
-    frozen(&stack, "week-03", PRIZE).await;
+    frozen(&stack).await;
     // Accepted in the period, but not in the draw.
     let friend = record(&stack, &entered(&stack, PHONE, 1).await).await;
     let own = record(&stack, &winner).await;
-    let earlier = AttributeValue::N((ENTERED.as_millis() - 30 * 24 * 60 * 60 * 1000).to_string());
+    let earlier = stored::number(ENTERED.as_millis() - 30 * 24 * 60 * 60 * 1000);
     let not_in_period = [("updated_at".to_owned(), earlier)].into_iter().collect();
     for (changed, why) in [
         (with(&friend, &own, &["id"]), "cannot be read"),
@@ -39,17 +37,12 @@ async fn winner_is_who_was_frozen_or_nobody() {
         ),
     ] {
         put(&stack, "submissions", changed).await;
-        let error = stack.refused(&run("week-03", &[])).await;
-        let message = error["message"].as_str().expect("text");
-        assert_eq!(error["code"], "row_differs", "{message}");
-        assert!(
-            message.contains(&winner.reference().to_string()) && message.contains("row 0 "),
-            "{message}"
-        );
-        assert!(message.contains(why), "{message}");
+        let error = stack.refused(RUN, "row_differs").await;
+        let reference = winner.reference().to_string();
+        assert_contains!(error.message, reference, "row 0 ", why);
     }
     put(&stack, "submissions", own).await;
-    let drawn = stack.json(&run("week-03", &[])).await;
+    let drawn = stack.json(RUN).await;
     assert_eq!(drawn["winners"][0]["ref"], winner.reference().to_string());
 }
 
@@ -61,20 +54,15 @@ async fn row_is_of_one_entrant() {
         entered(&stack, "0711000001", 2).await,
     ];
     let friend = record(&stack, &entered(&stack, PHONE, 1).await).await;
-    let block = format!("phone block --why sells-codes {PHONE}");
-    stack.fine(&in_campaign(&block)).await;
-    frozen(&stack, "week-03", PRIZE).await;
+    let block = format!("phone block --campaign chai-bora-2026 --why sells-codes {PHONE}");
+    stack.fine(block).await;
+    frozen(&stack).await;
     for entry in &entries {
         let own = record(&stack, entry).await;
         put(&stack, "submissions", with(&own, &friend, &["entrant"])).await;
-        let error = stack.refused(&run("week-03", &[])).await;
-        assert!(
-            error["message"]
-                .as_str()
-                .is_some_and(|message| message.contains("of another entrant")),
-            "{error}"
-        );
+        let error = stack.refused(RUN, "row_differs").await;
+        assert_contains!(error.message, "of another entrant");
         put(&stack, "submissions", own).await;
     }
-    stack.fine(&run("week-03", &[])).await;
+    stack.fine(RUN).await;
 }
