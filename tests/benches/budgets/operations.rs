@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use service_tests::campaign::{body, fresh_key, phone};
 
 use crate::caller::{Ask, Caller};
-use crate::world::{Shop, World};
+use crate::world::{Shop, World, never_imported_code};
 
 const SUBMISSIONS: &str = "/api/v1/submissions";
 const RECEIPTS: &str = "/api/v1/receipts";
@@ -153,9 +153,12 @@ impl Endpoint {
             }
             Self::SubmitMinted => submit(number),
             Self::SubmitImported => submission(&phone(number), &shop.fresh_imported_code()),
-            Self::SubmitWrongCode | Self::SubmitWrongCodeBesideImported => {
+            Self::SubmitWrongCode => {
                 let wrong = shop.campaign.code(NEVER_MINTED + u64::from(number));
                 submission(&phone(number), &wrong)
+            }
+            Self::SubmitWrongCodeBesideImported => {
+                submission(&phone(number), &never_imported_code(number))
             }
             Self::SubmitUsedCode => {
                 send(submit(number)).await;
