@@ -8,7 +8,7 @@ use common::domain::scope::Environment;
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, plain};
 use service_tests::service::Service;
-use service_tests::text::len_of;
+use service_tests::text::{len_of, list_of};
 
 use crate::submission::accepted;
 use crate::support::{Stack, chai, live, ops};
