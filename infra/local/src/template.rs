@@ -16,7 +16,8 @@ use serde_saphyr::Tagged;
 /// # Errors
 /// If it is not YAML, or has a name twice in one block.
 pub fn parse(text: &str) -> Result<Value, serde_saphyr::Error> {
-    serde_saphyr::from_str(text).map(called)
+    let options = serde_saphyr::options! { strict_booleans: true };
+    serde_saphyr::from_str_with_options(text, options).map(called)
 }
 
 /// Calls the function a tag names.
