@@ -46,6 +46,10 @@ impl<'de> Visitor<'de> for AnyValue {
         f.write_str("a value of a template")
     }
 
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
     fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
         Ok(json!(value))
     }
