@@ -31,7 +31,7 @@ impl PhoneInScope {
         let submissions = self.submissions.iter().map(|submission| {
             json!({
                 "id": submission.submission_id,
-                "reference": submission.reference(),
+                "reference": submission.reference().to_string(),
                 "state": submission.status.state(),
                 "message_key": submission.status.message_key(),
                 "day": submission.day,

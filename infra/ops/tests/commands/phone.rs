@@ -147,7 +147,7 @@ async fn phone_is_found_with_limits_submissions_and_block() {
         "submissions_total": 1, "left_total": 19, "open_receipts": 0, "blocked": null, "unblocked": null,
         "throttled_until": null,
         "submissions": [{
-            "id": id, "reference": submission.reference(), "state": "accepted", "message_key": "entered",
+            "id": id, "reference": submission.reference().to_string(), "state": "accepted", "message_key": "entered",
             "day": "2026-03-01",
         }],
     });
