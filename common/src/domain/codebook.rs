@@ -69,7 +69,7 @@ pub struct UnfinishedImport {
 }
 
 text_enum! {
-    /// Whether the codes of a batch are valid.
+    /// State of a batch, which decides whether its codes are valid.
     pub enum BatchStatus {
         /// Serial numbers are taken, the file is not written yet.
         Reserved = "reserved",

@@ -16,7 +16,7 @@ pub enum WindowDecision {
     /// The log to keep, oldest first, including this hit.
     Admitted(Vec<Timestamp>),
     Refused {
-        /// At least a millisecond.
+        /// Wait of a millisecond or more.
         retry_after: Duration,
     },
 }

@@ -191,7 +191,7 @@ fn the_first_screen_is_short_and_leads_to_everything_else() {
     for part in places.iter().map(String::as_str).chain(options) {
         assert!(screen.contains(part), "{part} is not in {screen}");
     }
-    // No colours where nobody sees them.
+    // A pipe gets no colours.
     for part in ["svc_live_", "\u{1b}"] {
         assert!(!screen.contains(part), "{screen}");
     }

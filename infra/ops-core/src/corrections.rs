@@ -150,8 +150,8 @@ async fn is_in_draw(tables: &Tables, before: &Submission, now: Timestamp) -> Res
     }
 }
 
-/// Refuses whoever took the decision that reopening takes back; for a revoked submission, the one
-/// before.
+/// Refuses an operator who took the decision that reopening takes back; for a revoked submission,
+/// the one before.
 fn refuse_own_verdict(before: &Submission, decision: &OperatorDecision) -> Result<()> {
     let identity = decision.identity.as_deref().unwrap_or_default();
     let verdict = match before.history.last() {

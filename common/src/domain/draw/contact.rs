@@ -113,7 +113,7 @@ impl SkipReason {
 pub enum ContactState {
     Drawn,
     Called {
-        /// At most [`MAX_CALLS`].
+        /// Calls so far, [`MAX_CALLS`] at most.
         times: u8,
     },
     Reached,

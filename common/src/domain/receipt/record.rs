@@ -92,7 +92,7 @@ impl Quantity {
     }
 }
 
-/// At most two decimals: `1,234.56`.
+/// Amount in cents, from text with two decimals at most: `1,234.56`.
 pub fn parse_cents(text: &str) -> Option<i64> {
     let number = Number::split(text)?;
     if number.decimals.len() > 2 {

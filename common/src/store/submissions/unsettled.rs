@@ -53,8 +53,8 @@ enum Scopes {
 }
 
 impl Submissions {
-    /// At most `max` of each scope and partition. Scopes take turns, each with its longest due
-    /// first.
+    /// Due submissions, `max` at most of each scope and partition. Scopes take turns, each with its
+    /// longest due first.
     pub async fn due(
         &self,
         dependency: Dependency,

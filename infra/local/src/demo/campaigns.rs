@@ -37,7 +37,7 @@ pub(crate) struct Words {
     sw: String,
 }
 
-/// What one environment can be sent, apart from minted codes.
+/// Inputs of one environment, apart from minted codes.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Samples {

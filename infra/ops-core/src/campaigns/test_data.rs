@@ -7,7 +7,7 @@ use crate::prelude::*;
 
 /// Deletes kind by kind; `done` gets its name and number. Can stop and run again at any point:
 /// submissions come last, so nothing refers to missing records that it still needs. Draws stay,
-/// since a name keeps its commitment, but identify nobody.
+/// since a name keeps its commitment, but no longer identify a person.
 pub async fn clear(
     tables: &Tables,
     photos: &Photos,
