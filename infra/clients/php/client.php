@@ -35,12 +35,20 @@ final class ApiError extends \RuntimeException
     }
 }
 
+/** A delivery that none of your secrets signed, or that is too old. Reply with status 400. */
+final class WebhookError extends \RuntimeException
+{
+}
+
 /**
  * Every method returns the reply as an array; unknown keys and values are kept. Outcomes for consumers are replies,
  * not errors. Lost connections, 409, 429, 5xx and torn replies are sent again, unchanged, within `$budget` seconds.
  */
 class Client
 {
+    /** In seconds; a delivery has a new time for each try. */
+    private const WEBHOOK_TOLERANCE = 300;
+
     public function __construct(
         private readonly string $baseUrl,
         #[\SensitiveParameter] private readonly string $key,
@@ -117,6 +125,54 @@ class Client
             }
             $this->pause((float) $wait);
         }
+    }
+
+    /**
+     * The event of a webhook's delivery. `$body` is `file_get_contents('php://input')`, since a parsed body has lost its
+     * signature; `$headers` is `getallheaders()`. While a secret rotates, pass both. Secrets with `whpk_` need the sodium
+     * extension. An event can arrive twice, with the same `webhook-id`, and after one of a higher `revision`.
+     */
+    public static function verifyWebhook(string $body, array $headers, #[\SensitiveParameter] array $secrets, ?int $now = null): array
+    {
+        $keys = array_map(self::webhookKey(...), $secrets);
+        $headers = array_change_key_case($headers);
+        $header = fn (string $name) => implode(' ', (array) ($headers["webhook-$name"] ?? ''));
+        [$id, $sent, $signatures] = array_map($header, ['id', 'timestamp', 'signature']);
+        if ($id === '' || $signatures === '' || !preg_match('/^\d{1,12}$/D', $sent)) {
+            throw new WebhookError('webhook: a header is missing or malformed');
+        }
+        if (abs(($now ?? time()) - (int) $sent) > self::WEBHOOK_TOLERANCE) {
+            throw new WebhookError('webhook: not sent within five minutes; is the clock right?');
+        }
+        foreach (explode(' ', $signatures) as $signature) {
+            [$version, $text] = explode(',', $signature, 2) + ['', ''];
+            $bytes = (string) base64_decode($text, true);
+            foreach ($keys as [$keyVersion, $key]) {
+                if ($version === $keyVersion && self::isSignature($bytes, $version, $key, "$id.$sent.$body")) {
+                    return json_decode($body, true, 512, JSON_THROW_ON_ERROR);
+                }
+            }
+        }
+        throw new WebhookError('webhook: no signature matches; is the body as it arrived, and the secret of this endpoint?');
+    }
+
+    /** Version of its signatures, and bytes. */
+    private static function webhookKey(#[\SensitiveParameter] string $secret): array
+    {
+        [$prefix, $text] = explode('_', $secret, 2) + ['', ''];
+        $key = (string) base64_decode($text, true);
+        return match (true) {
+            $prefix === 'whsec' && strlen($key) >= 24 => ['v1', $key],
+            $prefix === 'whpk' && strlen($key) === 32 => ['v1a', $key],
+            default => throw new \InvalidArgumentException('a webhook secret begins with whsec_ or whpk_; this one is not whole'),
+        };
+    }
+
+    private static function isSignature(string $bytes, string $version, #[\SensitiveParameter] string $key, string $message): bool
+    {
+        return $version === 'v1'
+            ? hash_equals(hash_hmac('sha256', $message, $key, true), $bytes)
+            : strlen($bytes) === 64 && sodium_crypto_sign_verify_detached($bytes, $message, $key);
     }
 
     private function call(string $method, string $path, #[\SensitiveParameter] ?array $body = null, ?string $attempt = null, ?string $clientIp = null): array

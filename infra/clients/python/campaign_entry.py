@@ -1,4 +1,6 @@
 """The Campaign Entry Service from Python 3.9: one file, no dependencies."""
+import base64
+import hmac
 import http.client
 import json
 import random
@@ -28,6 +30,10 @@ class ApiError(Exception):
         super().__init__(f"{status or 'no reply'}: {told} (request {request_id})")
 
 
+class WebhookError(Exception):
+    """A delivery that none of your secrets signed, or that is too old. Reply with status 400."""
+
+
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     """Another address would get the key, and an entry as a GET."""
 
@@ -36,11 +42,57 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 OPENER = urllib.request.build_opener(_NoRedirect)
+# In seconds; a delivery has a new time for each try.
+WEBHOOK_TOLERANCE = 300
 
 
 def new_attempt():
     """A new Idempotency-Key. Store it with what the consumer typed, and use it for every try of that entry."""
     return secrets.token_hex(16)
+
+
+def verify_webhook(body, headers, secrets, now=None, ed25519=None):
+    """The event of a webhook's delivery. `body` has the bytes that arrived, since a parsed body has lost its signature.
+
+    While a secret rotates, pass both. Python has no Ed25519, so secrets with `whpk_` need `ed25519(key, signature,
+    message)`, which returns True for a signature, such as one made with the package cryptography. An event can arrive
+    twice, with the same `webhook-id`, and after one of a higher `revision`.
+    """
+    checks = [_webhook_check(secret, ed25519) for secret in secrets]
+    body = body.encode() if isinstance(body, str) else body
+    headers = {name.lower(): value for name, value in headers.items()}
+    id, sent, signatures = (headers.get(f"webhook-{name}", "") for name in ("id", "timestamp", "signature"))
+    if not id or not signatures or not re.fullmatch("[0-9]{1,12}", sent):
+        raise WebhookError("webhook: a header is missing or malformed")
+    if abs((time.time() if now is None else now) - int(sent)) > WEBHOOK_TOLERANCE:
+        raise WebhookError("webhook: not sent within five minutes; is the clock right?")
+    message = f"{id}.{sent}.".encode() + body
+    for signature in signatures.split(" "):
+        version, _, text = signature.partition(",")
+        if any(version == own and is_signature(_decoded(text), message) for own, is_signature in checks):
+            return json.loads(body)
+    raise WebhookError("webhook: no signature matches; is the body as it arrived, and the secret of this endpoint?")
+
+
+def _webhook_check(secret, ed25519):
+    """Version of a secret's signatures, and a function of signature and message."""
+    prefix, _, text = secret.partition("_")
+    key = _decoded(text)
+    if prefix == "whsec" and len(key) >= 24:
+        return "v1", lambda given, message: hmac.compare_digest(hmac.digest(key, message, "sha256"), given)
+    if prefix != "whpk" or len(key) != 32:
+        raise ValueError("a webhook secret begins with whsec_ or whpk_; this one is not whole")
+    if ed25519 is None:
+        raise ValueError("a secret with whpk_ needs the argument ed25519: Python has no such function")
+    return "v1a", lambda given, message: len(given) == 64 and ed25519(key, given, message) is True
+
+
+def _decoded(text):
+    """Bytes of base64; none if it is malformed."""
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        return b""
 
 
 class Client:

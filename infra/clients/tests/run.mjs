@@ -1,7 +1,7 @@
 // Runs the table of cases, or the story that the driver compares: node run.mjs cases|story
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { ApiError, Client, newAttempt } from "../typescript/client.mjs";
+import { ApiError, Client, newAttempt, verifyWebhook, WebhookError } from "../typescript/client.mjs";
 
 const KEY = "svc_test_key_of_the_cases";
 const ENTRY = { phone: "0712 345 678", code: "AB12", consent: true };
@@ -55,7 +55,27 @@ async function cases() {
     if (!settles) for (const same of client.tries) assert.deepEqual(same, client.tries[0], given.name);
     assert(given.waited[0] <= client.waited && client.waited <= given.waited[1], `${given.name}: ${client.waited}`);
   }
-  console.log(`node: ${table.length} cases passed`);
+  console.log(`node: ${table.length + (await webhooks())} cases passed`);
+}
+
+async function webhooks() {
+  const { delivery, cases } = JSON.parse(readFileSync(new URL("webhooks.json", import.meta.url)));
+  for (const given of cases) {
+    const { body, headers, secrets, now } = { ...delivery, ...given, headers: { ...delivery.headers, ...given.headers } };
+    for (const arrived of [body, Buffer.from(body)]) {
+      const ended = {};
+      try {
+        assert.deepEqual(await verifyWebhook(arrived, headers, secrets, now), JSON.parse(body), given.name);
+      } catch (error) {
+        if (!(error instanceof WebhookError || error instanceof TypeError)) throw error;
+        ended[error instanceof WebhookError ? "refused" : "misused"] = error.message;
+      }
+      for (const name of ["refused", "misused"]) {
+        assert(name in ended === name in given && (ended[name] ?? "").includes(given[name] ?? ""), `${given.name}: ${JSON.stringify(ended)}`);
+      }
+    }
+  }
+  return cases.length;
 }
 
 async function story() {

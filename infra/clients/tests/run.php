@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 use CampaignEntry\ApiError;
 use CampaignEntry\Client;
+use CampaignEntry\WebhookError;
 
 require __DIR__ . '/../php/client.php';
 set_error_handler(fn ($level, $text) => throw new ErrorException($text));
@@ -72,7 +73,29 @@ function cases(): void
         }
         expect($case['waited'][0] <= $client->waited && $client->waited <= $case['waited'][1], "{$case['name']}: $client->waited");
     }
-    echo 'php: ', count($table), " cases passed\n";
+    echo 'php: ', count($table) + webhooks(), " cases passed\n";
+}
+
+function webhooks(): int
+{
+    ['delivery' => $delivery, 'cases' => $cases] = json_decode(file_get_contents(__DIR__ . '/webhooks.json'), true, 512, JSON_THROW_ON_ERROR);
+    foreach ($cases as $case) {
+        $given = ['headers' => ($case['headers'] ?? []) + $delivery['headers']] + $case + $delivery;
+        $ended = [];
+        try {
+            $event = Client::verifyWebhook($given['body'], $given['headers'], $given['secrets'], $given['now']);
+            expect($event === json_decode($given['body'], true), $case['name']);
+        } catch (WebhookError $error) {
+            $ended['refused'] = $error->getMessage();
+        } catch (InvalidArgumentException $error) {
+            $ended['misused'] = $error->getMessage();
+        }
+        foreach (['refused', 'misused'] as $name) {
+            $fits = isset($ended[$name]) === isset($case[$name]) && str_contains($ended[$name] ?? '', $case[$name] ?? '');
+            expect($fits, "{$case['name']}: " . json_encode($ended));
+        }
+    }
+    return count($cases);
 }
 
 function story(): void

@@ -4,9 +4,12 @@ import os
 import pathlib
 import sys
 
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
 here = pathlib.Path(__file__).parent
 sys.path.insert(0, str(here.parent / "python"))
-from campaign_entry import ApiError, Client, new_attempt  # noqa: E402
+from campaign_entry import ApiError, Client, WebhookError, new_attempt, verify_webhook  # noqa: E402
 
 KEY = "svc_test_key_of_the_cases"
 ENTRY = {"phone": "0712 345 678", "code": "AB12", "consent": True}
@@ -49,7 +52,37 @@ def cases():
         assert ended == {name: case[name] for name in ended}, (case["name"], ended)
         assert settles or all(same == client.tries[0] for same in client.tries), case["name"]
         assert case["waited"][0] <= client.waited <= case["waited"][1], (case["name"], client.waited)
-    print(f"python: {len(table)} cases passed")
+    print(f"python: {len(table) + webhooks()} cases passed")
+
+
+def ed25519(key, signature, message):
+    try:
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, message)
+    except InvalidSignature:
+        return False
+    return True
+
+
+def webhooks():
+    table = json.loads((here / "webhooks.json").read_text())
+    for case in table["cases"]:
+        given = {**table["delivery"], **case, "headers": {**table["delivery"]["headers"], **case.get("headers", {})}}
+        ended = {}
+        try:
+            event = verify_webhook(given["body"].encode(), given["headers"], given["secrets"], given["now"], ed25519)
+            assert event == json.loads(given["body"]), case["name"]
+        except WebhookError as error:
+            ended["refused"] = str(error)
+        except ValueError as error:
+            ended["misused"] = str(error)
+        for name in ("refused", "misused"):
+            assert (name in ended) == (name in case) and case.get(name, "") in ended.get(name, ""), (case["name"], ended)
+    try:
+        verify_webhook("", {}, ["whpk_HkrEjdnHQPGAeXEe5DExIcCaBDiqN9Dtmsu7cPeze/g="])
+        raise AssertionError("a public key needs a function")
+    except ValueError as error:
+        assert "ed25519" in str(error)
+    return len(table["cases"])
 
 
 def story():

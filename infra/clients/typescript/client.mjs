@@ -6,6 +6,7 @@
  * @typedef {Schemas["SubmissionRequest"]} Entry
  * @typedef {Schemas["PhotoReceiptRequest"] | Schemas["TypedReceiptRequest"]} NewReceipt
  * @typedef {{ baseUrl: string, key: string, locale?: "en" | "sw", budget?: number, timeout?: number }} Options
+ * @typedef {{ type: string, timestamp: string, data: Record<string, any> }} WebhookEvent
  * @typedef {{ status: number, retryAfter?: number, text: string }} Reply `status` is 0 without a reply
  */
 
@@ -32,6 +33,11 @@ export class ApiError extends Error {
     this.requestId = requestId;
     this.retryAfter = retryAfter;
   }
+}
+
+/** A delivery that none of your secrets signed, or that is too old. Reply with status 400. */
+export class WebhookError extends Error {
+  name = "WebhookError";
 }
 
 /** A new Idempotency-Key. Store it with what the consumer typed, and use it for every try of that entry. */
@@ -141,6 +147,55 @@ export class Client {
   /** @protected @param {number} seconds @returns {Promise<void>} */
   pause(seconds) {
     return new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+  }
+}
+
+/** In seconds; a delivery has a new time for each try. */
+const WEBHOOK_TOLERANCE = 300;
+const HMAC = { name: "HMAC", hash: "SHA-256" };
+
+/**
+ * The event of a webhook's delivery. `body` is the text or bytes that arrived, since a parsed body has lost its signature.
+ * While a secret rotates, pass both. An event can arrive twice, with the same `webhook-id`, and after one of a higher
+ * `revision`.
+ * @param {string | Uint8Array} body
+ * @param {Headers | Record<string, string | string[] | undefined>} headers
+ * @param {string[]} secrets
+ * @returns {Promise<WebhookEvent>}
+ */
+export async function verifyWebhook(body, headers, secrets, now = Date.now() / 1000) {
+  const keys = await Promise.all(secrets.map(webhookKey));
+  const given = new Headers(/** @type {HeadersInit} */ (headers));
+  const [id, sent, signatures] = ["id", "timestamp", "signature"].map((name) => given.get(`webhook-${name}`) ?? "");
+  if (!id || !signatures || !/^\d{1,12}$/.test(sent)) throw new WebhookError("webhook: a header is missing or malformed");
+  if (Math.abs(now - Number(sent)) > WEBHOOK_TOLERANCE) throw new WebhookError("webhook: not sent within five minutes; is the clock right?");
+  const encode = (/** @type {string} */ text) => new TextEncoder().encode(text);
+  const bytes = typeof body === "string" ? encode(body) : body;
+  const message = new Uint8Array([...encode(`${id}.${sent}.`), ...bytes]);
+  for (const signature of signatures.split(" ")) {
+    const [version, encoded = ""] = signature.split(",", 2);
+    for (const [own, key] of keys) {
+      if (version === own && (await crypto.subtle.verify(key.algorithm, key, decoded(encoded), message))) return JSON.parse(new TextDecoder().decode(bytes));
+    }
+  }
+  throw new WebhookError("webhook: no signature matches; is the body as it arrived, and the secret of this endpoint?");
+}
+
+/** Version of a secret's signatures, and key. @param {string} secret @returns {Promise<[string, CryptoKey]>} */
+async function webhookKey(secret) {
+  const [prefix, encoded = ""] = secret.split("_", 2);
+  const key = decoded(encoded);
+  if (prefix === "whsec" && key.length >= 24) return ["v1", await crypto.subtle.importKey("raw", key, HMAC, false, ["verify"])];
+  if (prefix === "whpk" && key.length === 32) return ["v1a", await crypto.subtle.importKey("raw", key, "Ed25519", false, ["verify"])];
+  throw new TypeError("a webhook secret begins with whsec_ or whpk_; this one is not whole");
+}
+
+/** Bytes of base64; none if it is malformed. @param {string} text */
+function decoded(text) {
+  try {
+    return Uint8Array.from(atob(text), (byte) => byte.charCodeAt(0));
+  } catch {
+    return new Uint8Array();
   }
 }
 
