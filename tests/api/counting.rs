@@ -3,11 +3,11 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use common::config::Env;
 use common::domain::ids::SubmissionId;
-use common::domain::numbers::{Amount, Metric};
 use common::domain::scope::{Environment, Scope};
+use common::domain::statistics::{Amount, Metric};
 use common::random;
-use common::store::numbers::Numbers;
 use common::store::segments::Segment;
+use common::store::statistics::Statistics;
 use common::store::submissions::{self, Submissions};
 use count_changes::stream_batch::StreamBatchResponse;
 use futures_util::{StreamExt, stream};
@@ -67,15 +67,15 @@ async fn assert_right(campaign: &TestCampaign, context: &str) {
 }
 
 async fn amounts(campaign: &TestCampaign, metric: Metric, day: &str) -> Vec<(String, Amount)> {
-    let numbers =
-        Numbers::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the table");
-    let cells = numbers
-        .cells(&campaign.live_scope(), metric, day)
+    let numbers = Statistics::from_env(&campaign.service.env, &campaign.service.dynamodb())
+        .expect("the table");
+    let counters = numbers
+        .counters(&campaign.live_scope(), metric, day)
         .await
         .expect("the table");
-    cells
+    counters
         .into_iter()
-        .map(|(cell, amount)| (cell.dimension, amount))
+        .map(|(counter, amount)| (counter.dimension, amount))
         .collect()
 }
 

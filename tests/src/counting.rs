@@ -14,7 +14,7 @@ use count_changes::stream_batch::StreamBatchResponse;
 use local::stack::as_function;
 use local::streams::StreamReader;
 use local::workers::stream_readers;
-use ops_core::numbers::Difference;
+use ops_core::statistics::Difference;
 use serde_json::Value;
 
 pub struct Counter {
@@ -66,13 +66,13 @@ impl Counter {
     }
 }
 
-/// Cells unlike a count of all records.
+/// Counters unlike a count of all records.
 pub async fn differences(env: &Env, scope: &Scope) -> Vec<Difference> {
     let tables = ops_core::connection::tables(env)
         .await
         .expect("the stack sets every variable");
     let read = AtomicU64::new(0);
-    let found = Box::pin(ops_core::numbers::verify(
+    let found = Box::pin(ops_core::statistics::verify(
         &tables,
         scope,
         &read,
@@ -80,6 +80,6 @@ pub async fn differences(env: &Env, scope: &Scope) -> Vec<Difference> {
     ))
     .await
     .expect("the tables answer");
-    assert!(found.cells > 0, "something is counted");
+    assert!(found.counters > 0, "something is counted");
     found.differences
 }

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn look_up_needs_code_and_time_of_a_receipt() {
+    fn lookup_needs_code_and_time_of_a_receipt() {
         assert!(is_receipt("https://verify.tra.go.tz/AB12CD3456_101530"));
         assert!(!is_receipt("https://verify.tra.go.tz/AB12CD3456"));
         assert!(!is_receipt("https://example.com/win"));

@@ -268,7 +268,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn look_ups_end_whatever_fails(failures in prop::collection::vec(any_failure(), 400)) {
+        fn lookups_end_whatever_fails(failures in prop::collection::vec(any_failure(), 400)) {
             let (mut counted, mut now) = (LookupFailures::default(), START);
             let ended = failures.into_iter().any(|failure| {
                 let (next, decision) = counted.after(failure, retry(now, RetrySpeedup::default()));

@@ -1,10 +1,10 @@
 //! A submission. [`transition`] settles it, [`approval`] requires two people for prizes and many
-//! entries, [`correction`] undoes decisions, [`second_look`] has some decisions checked by another
+//! entries, [`correction`] undoes decisions, [`spot_check`] has some decisions checked by another
 //! person.
 
 pub mod approval;
 pub mod correction;
-pub mod second_look;
+pub mod spot_check;
 mod status;
 pub mod transition;
 
@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use self::approval::Approval;
-use self::second_look::SecondLook;
+use self::spot_check::SpotCheck;
 pub use self::status::{DisplayStatus, ReviewStatus, State, SubmissionStatus};
 use super::code::Code;
 use super::ids::{EntrantId, ReceiptId, Reference, SubmissionId};
@@ -63,7 +63,8 @@ pub struct Submission {
     pub upstream: Option<PartnerMessage>,
     pub decision: Option<OperatorDecision>,
     pub approval: Option<Approval>,
-    pub second_look: Option<SecondLook>,
+    #[serde(rename = "second_look")]
+    pub spot_check: Option<SpotCheck>,
     /// `None` when it is settled.
     pub settling: Option<PendingSettlement>,
     /// Changes are conditional on it.
@@ -249,7 +250,7 @@ impl Submission {
             upstream: None,
             decision: None,
             approval: None,
-            second_look: None,
+            spot_check: None,
             settling: None,
             revision: 0,
             created_at,

@@ -184,15 +184,15 @@ impl<'a> Fields<'a> {
     pub fn each<T>(
         &self,
         name: &str,
-        most: usize,
+        limit: usize,
         read: impl Fn(&Fields<'a>) -> Option<T>,
     ) -> Option<Vec<T>> {
         let list = self
             .value(name)?
             .as_array()
-            .filter(|list| list.len() <= most);
+            .filter(|list| list.len() <= limit);
         let Some(list) = list else {
-            self.note(name, &format!("a list of at most {most} objects"));
+            self.note(name, &format!("a list of at most {limit} objects"));
             return None;
         };
         let item = |(index, value): (usize, &'a Value)| {

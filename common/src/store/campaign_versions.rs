@@ -57,11 +57,11 @@ impl CampaignVersions {
         &self,
         slug: &CampaignSlug,
         up_to: u64,
-        most: usize,
+        limit: usize,
     ) -> Result<Vec<CampaignVersion>, StoreError> {
         let mut versions = Vec::new();
         let mut end = up_to + 1;
-        while end > 0 && versions.len() < most {
+        while end > 0 && versions.len() < limit {
             let start = end.saturating_sub(BATCH);
             let mut batch = BatchGet::default();
             (start..end)
@@ -75,7 +75,7 @@ impl CampaignVersions {
             }
             end = start;
         }
-        versions.truncate(most);
+        versions.truncate(limit);
         Ok(versions)
     }
 

@@ -19,8 +19,8 @@ use super::{
 use crate::domain::campaign::PhoneLimits;
 use crate::domain::entrant::{Entrant, MAX_OPEN_RECEIPTS, PhoneChecks, WrongCodes};
 use crate::domain::ids::EntrantId;
-use crate::domain::numbers::EntrantCounts;
 use crate::domain::scope::Scope;
+use crate::domain::statistics::EntrantCounts;
 use crate::domain::submission::Submission;
 use crate::domain::timestamp::Timestamp;
 

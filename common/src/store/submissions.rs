@@ -123,10 +123,10 @@ impl Submissions {
         &self,
         scope: &Scope,
         entrant: &EntrantId,
-        most: impl Into<i32>,
+        limit: impl Into<i32>,
     ) -> Result<Vec<SubmissionSummary>, StoreError> {
         const ACTION: &str = "looking a phone's submissions up";
-        let query = self.by_entrant(scope, entrant).limit(most.into()).send();
+        let query = self.by_entrant(scope, entrant).limit(limit.into()).send();
         let reply = query.await.during(ACTION)?;
         let items = reply.items.unwrap_or_default();
         let mut found = Vec::new();
@@ -171,7 +171,7 @@ impl Submissions {
     pub async fn list(
         &self,
         scope: &Scope,
-        most: usize,
+        limit: usize,
         wanted: impl Fn(&Submission) -> bool,
     ) -> Result<(Vec<Submission>, Vec<UnreadableRecord>), StoreError> {
         let scan = self.table.scan_scope(scope, None);
@@ -187,12 +187,12 @@ impl Submissions {
             };
             if wanted(&submission) {
                 newest.push(submission);
-                if newest.len() >= most.saturating_mul(2) {
-                    keep_newest(&mut newest, most);
+                if newest.len() >= limit.saturating_mul(2) {
+                    keep_newest(&mut newest, limit);
                 }
             }
         }
-        keep_newest(&mut newest, most);
+        keep_newest(&mut newest, limit);
         Ok((newest, unreadable))
     }
 
@@ -215,9 +215,9 @@ impl Submissions {
     }
 }
 
-fn keep_newest(submissions: &mut Vec<Submission>, most: usize) {
+fn keep_newest(submissions: &mut Vec<Submission>, limit: usize) {
     submissions.sort_by_key(|submission| std::cmp::Reverse(submission.created_at));
-    submissions.truncate(most);
+    submissions.truncate(limit);
 }
 
 pub(crate) fn read(item: Item) -> Result<Submission, StoreError> {

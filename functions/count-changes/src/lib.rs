@@ -1,7 +1,7 @@
 //! Counts changes of submissions and entrants from DynamoDB Streams, ordered by shard.
 //!
 //! Each is counted once, although a batch can come twice, in parts, or after later ones: the
-//! transaction that counts also moves the shard's mark. Records that this build cannot read are
+//! transaction that counts also moves the shard's checkpoint. Records that this build cannot read are
 //! skipped.
 
 pub mod stream_batch;
@@ -11,10 +11,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use common::app::job::{EventContext, Job, JobError, JobOutcome};
 use common::config::ConfigError;
-use common::domain::numbers::mark::{ShardCheckpoint, next_step};
+use common::domain::statistics::checkpoint::{ShardCheckpoint, next_step};
 use common::error::{Error, StoreError};
 use common::runtime::event_handler::EventHandler;
-use common::store::numbers::{CountResult, Numbers};
+use common::store::statistics::{CountResult, Statistics};
 
 use crate::stream_batch::{Changes, StreamBatch, StreamBatchResponse, retry_from};
 
@@ -23,9 +23,9 @@ const MAX_ATTEMPTS: u32 = 10;
 
 pub struct CountChanges {
     context: EventContext,
-    numbers: Numbers,
+    statistics: Statistics,
     /// Last seen by shard. An outdated one costs a refused transaction.
-    marks: Mutex<HashMap<String, ShardCheckpoint>>,
+    checkpoints: Mutex<HashMap<String, ShardCheckpoint>>,
 }
 
 impl EventHandler for CountChanges {
@@ -34,9 +34,9 @@ impl EventHandler for CountChanges {
 
     fn connect(context: &EventContext) -> Result<Self, ConfigError> {
         Ok(Self {
-            numbers: Numbers::from_env(&context.env, &context.aws.dynamodb())?,
+            statistics: Statistics::from_env(&context.env, &context.aws.dynamodb())?,
             context: context.clone(),
-            marks: Mutex::default(),
+            checkpoints: Mutex::default(),
         })
     }
 
@@ -59,11 +59,11 @@ impl EventHandler for CountChanges {
             self.count(shard, &changes).await
         };
         let counted = self.context.run_logged(job, counting).await;
-        let mark = shard
+        let checkpoint = shard
             .as_ref()
-            .and_then(|shard| self.marks().get(shard).cloned());
+            .and_then(|shard| self.checkpoints().get(shard).cloned());
         let mut changes = changes.changes.iter();
-        let uncounted = changes.find(|change| change.is_uncounted(mark.as_ref()));
+        let uncounted = changes.find(|change| change.is_uncounted(checkpoint.as_ref()));
         Ok(retry_from(
             uncounted
                 .filter(|_| counted.is_err())
@@ -76,31 +76,33 @@ const WITHOUT_SHARD: &str = "the batch names no shard: give its event source map
 
 impl CountChanges {
     async fn count(&self, shard: &str, changes: &Changes) -> Result<JobOutcome, JobError> {
-        let mut mark = self.marks().get(shard).cloned();
+        let mut checkpoint = self.checkpoints().get(shard).cloned();
         let (mut transactions, mut refused) = (0, 0);
-        while let Some(step) = next_step(&changes.changes, mark.as_ref()) {
-            let next = step.mark.clone();
-            mark = match self
-                .numbers
-                .count(shard, mark.as_ref(), step, self.context.now())
+        while let Some(step) = next_step(&changes.changes, checkpoint.as_ref()) {
+            let next = step.checkpoint.clone();
+            checkpoint = match self
+                .statistics
+                .count(shard, checkpoint.as_ref(), step, self.context.now())
                 .await?
             {
                 CountResult::Counted => {
                     transactions += 1;
                     Some(next)
                 }
-                CountResult::OtherMark(_) if refused == MAX_ATTEMPTS => {
-                    return Err(StoreError::new("counting changes", "the mark kept moving").into());
+                CountResult::OtherCheckpoint(_) if refused == MAX_ATTEMPTS => {
+                    return Err(
+                        StoreError::new("counting changes", "the checkpoint kept moving").into(),
+                    );
                 }
-                CountResult::OtherMark(found) => {
+                CountResult::OtherCheckpoint(found) => {
                     refused += 1;
                     found
                 }
             };
-            let mut marks = self.marks();
-            match &mark {
-                Some(mark) => marks.insert(shard.to_owned(), mark.clone()),
-                None => marks.remove(shard),
+            let mut checkpoints = self.checkpoints();
+            match &checkpoint {
+                Some(checkpoint) => checkpoints.insert(shard.to_owned(), checkpoint.clone()),
+                None => checkpoints.remove(shard),
             };
         }
         let delivered = u64::try_from(changes.changes.len()).unwrap_or(u64::MAX);
@@ -114,8 +116,10 @@ impl CountChanges {
         })
     }
 
-    fn marks(&self) -> MutexGuard<'_, HashMap<String, ShardCheckpoint>> {
-        // Each mark is a copy of a record, so it is right even after a panic.
-        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
+    fn checkpoints(&self) -> MutexGuard<'_, HashMap<String, ShardCheckpoint>> {
+        // Each checkpoint is a copy of a record, so it is right even after a panic.
+        self.checkpoints
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }

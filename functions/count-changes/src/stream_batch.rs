@@ -7,9 +7,9 @@ use aws_lambda_events::dynamodb::{EventRecord, StreamRecord, TimeWindowEventResp
 use aws_lambda_events::streams::DynamoDbBatchItemFailure;
 use serde::Deserialize;
 
-use common::domain::numbers::Cells;
-use common::domain::numbers::mark::{Change, SequenceNumber};
-use common::store::numbers::of_item;
+use common::domain::statistics::Counters;
+use common::domain::statistics::checkpoint::{Change, SequenceNumber};
+use common::store::statistics::of_item;
 use common::telemetry;
 
 pub type StreamBatchResponse = TimeWindowEventResponse;
@@ -60,15 +60,15 @@ impl StreamBatch {
                 found.unreadable += 1;
                 continue;
             };
-            let mut cells = |image: serde_dynamo::Item| {
+            let mut counters = |image: serde_dynamo::Item| {
                 of_item(image.into()).unwrap_or_else(|error| {
                     tracing::warn!(error = telemetry::cause(&error), %sequence, "a record cannot be read, and is not counted");
                     found.unreadable += 1;
-                    Cells::default()
+                    Counters::default()
                 })
             };
-            let cells = Cells::change(cells(old_image), cells(new_image));
-            found.changes.push(Change { sequence, cells });
+            let counters = Counters::change(counters(old_image), counters(new_image));
+            found.changes.push(Change { sequence, counters });
         }
         found
     }

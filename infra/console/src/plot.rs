@@ -1,8 +1,8 @@
 //! Plots as inline SVG, with their numbers in a table.
 
-use common::domain::numbers::Amount;
-pub(crate) use ops_core::numbers::sums::number;
-use ops_core::numbers::sums::{Sums, UNNAMED, largest, scaled};
+use common::domain::statistics::Amount;
+pub(crate) use ops_core::statistics::aggregate::number;
+use ops_core::statistics::aggregate::{Aggregate, UNNAMED, largest, scaled};
 
 use crate::prelude::*;
 
@@ -102,8 +102,8 @@ pub(crate) fn shares(caption: &str, heading: [&str; 2], rows: Vec<Share>) -> Mar
 }
 
 /// Shares of the largest sum.
-pub(crate) fn of_largest(sums: &Sums, name: impl Fn(&str) -> String) -> Vec<Share> {
-    let of = largest(sums.values().map(|sum| sum.records));
+pub(crate) fn of_largest(aggregate: &Aggregate, name: impl Fn(&str) -> String) -> Vec<Share> {
+    let of = largest(aggregate.values().map(|sum| sum.records));
     let row = |(dimension, sum): (&String, &Amount)| {
         let shown = if dimension.is_empty() {
             UNNAMED.to_owned()
@@ -117,7 +117,7 @@ pub(crate) fn of_largest(sums: &Sums, name: impl Fn(&str) -> String) -> Vec<Shar
             words: number(sum.records),
         }
     };
-    sums.iter().map(row).collect()
+    aggregate.iter().map(row).collect()
 }
 
 #[cfg(test)]

@@ -14,8 +14,8 @@ pub(crate) use self::diff::{FieldChange, differences, summary, text, text_of_new
 pub(crate) use self::meaning::Facts;
 use self::meaning::{PhonesOver, is_lower, range_above};
 use crate::campaign_file::CampaignFile;
-use crate::numbers;
 use crate::prelude::*;
+use crate::statistics;
 use crate::tables::unknown_campaign;
 
 #[derive(Debug, Serialize)]
@@ -71,7 +71,7 @@ pub async fn plan(tables: &Tables, file: &CampaignFile, now: Timestamp) -> Resul
                 campaign: slug.clone(),
                 environment,
             };
-            facts.entries = numbers::entries(tables, &live).await?;
+            facts.entries = statistics::entries(tables, &live).await?;
             facts.over_limit = phones_over_limit(tables, &live, campaign, &after).await?;
         }
     }
@@ -106,7 +106,7 @@ async fn phones_over_limit(
     let Some((first, entries)) = range_above(entries) else {
         return Ok(None);
     };
-    let phones = numbers::phones_by_entries(tables, live).await?;
+    let phones = statistics::phones_by_entries(tables, live).await?;
     Ok(Some(PhonesOver {
         entries,
         phones: phones.iter().skip(first).sum(),

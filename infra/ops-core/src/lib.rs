@@ -13,7 +13,7 @@
 //! - [`audit`] records who does what; `write_guard` refuses unrecorded writes; `identity` is the
 //!   operator's;
 //! - [`draws`] freezes entries and draws winners so that anyone can check it;
-//! - [`numbers`] reads and verifies the statistics; [`pace`] estimates a backlog's time;
+//! - [`statistics`] reads and verifies the statistics; [`pace`] estimates a backlog's time;
 //! - [`smoke`] calls every endpoint of a deployment;
 //! - `view` turns JSON into tables and lines for people;
 //! - [`failure`] is the error of a command; [`mod@format`] formats numbers and times.
@@ -38,7 +38,6 @@ pub mod failure;
 pub mod format;
 mod identity;
 pub mod keys;
-pub mod numbers;
 pub mod pace;
 pub mod people;
 mod person_file;
@@ -49,6 +48,7 @@ pub mod review;
 mod run;
 pub mod settle;
 pub mod smoke;
+pub mod statistics;
 pub mod submissions;
 pub mod tables;
 mod terminal;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use common::domain::receipt::schedule::LOOK_UPS_PER_MINUTE;
+use common::domain::receipt::schedule::LOOKUPS_PER_MINUTE;
 use common::domain::settling::PARTNER_STEPS_PER_MINUTE;
 
 use crate::prelude::*;
@@ -71,7 +71,7 @@ impl fmt::Display for PartnerConcurrency {
 
 /// A time in whole minutes.
 pub fn looked_up_by(now: Timestamp, receipts: u64) -> Timestamp {
-    now.after(Duration::from_mins(receipts.div_ceil(LOOK_UPS_PER_MINUTE)))
+    now.after(Duration::from_mins(receipts.div_ceil(LOOKUPS_PER_MINUTE)))
 }
 
 #[cfg(test)]

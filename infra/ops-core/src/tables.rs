@@ -10,9 +10,9 @@ use common::store::code_books::CodeBooks;
 use common::store::codes::Codes;
 use common::store::draws::Draws;
 use common::store::entrants::Entrants;
-use common::store::numbers::Numbers;
 use common::store::retention::RetentionTable;
 use common::store::review_locks::ReviewLocks;
+use common::store::statistics::Statistics;
 use common::store::submission_writes::SubmissionStore;
 
 use crate::audit::Audit;
@@ -25,7 +25,7 @@ pub struct Tables {
     pub api_keys: ApiKeys,
     pub code_books: CodeBooks,
     pub entrants: Entrants,
-    pub numbers: Numbers,
+    pub statistics: Statistics,
     pub draws: Draws,
     /// Deletion of ended campaigns' personal data; only read.
     pub retention: RetentionTable,
@@ -61,7 +61,7 @@ impl Tables {
             api_keys: ApiKeys::from_env(env, client)?,
             code_books: CodeBooks::from_env(env, &aws)?,
             entrants: Entrants::from_env(env, client)?,
-            numbers: Numbers::from_env(env, client)?,
+            statistics: Statistics::from_env(env, client)?,
             draws: Draws::from_env(env, client)?,
             retention: RetentionTable::from_env(env, client)?,
             store: SubmissionStore::from_env(env, client)?,

@@ -106,7 +106,7 @@ async fn settle_with(service: &Service, clocks: &[Clock], portal: &Portal, count
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn look_ups_of_many_environments_begin_a_gap_apart() {
+async fn lookups_of_many_environments_begin_a_gap_apart() {
     let portal = Portal::default();
     let (campaign, replies) = submitted(&portal, 12).await;
     let clocks = vec![campaign.service.clock.clone(); 12];
@@ -114,7 +114,7 @@ async fn look_ups_of_many_environments_begin_a_gap_apart() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn clocks_that_differ_bring_no_look_ups_together() {
+async fn clocks_that_differ_bring_no_lookups_together() {
     let portal = Portal::default();
     let (campaign, replies) = submitted(&portal, 8).await;
     // Everything is due by each clock; they differ by at most a minute.

@@ -41,11 +41,11 @@ const WARM_REQUESTS: usize = 4;
 const WARM_ENTRIES: usize = 500;
 const ONE_TRIP_PERCENT: usize = 90;
 /// The template's maximum of receipt settlers, and many more.
-const LOOK_UP_ENVIRONMENTS: [usize; 2] = [2, 12];
-/// More than can be looked up within `LOOK_UP_SPAN`.
+const LOOKUP_ENVIRONMENTS: [usize; 2] = [2, 12];
+/// More than can be looked up within `LOOKUP_SPAN`.
 const RECEIPTS: usize = 60;
-const LOOK_UP_SPAN: Duration = Duration::from_secs(60);
-/// Look-ups within `LOOK_UP_SPAN`, at forty a minute; with many environments some slots stay free,
+const LOOKUP_SPAN: Duration = Duration::from_secs(60);
+/// Look-ups within `LOOKUP_SPAN`, at forty a minute; with many environments some slots stay free,
 /// and the last may begin as the minute ends.
 const LOOKUPS: std::ops::RangeInclusive<usize> = 36..=41;
 /// Clients, and the share of each fault in percent.
@@ -262,7 +262,7 @@ impl Bench {
     /// Look-ups in a minute, by few and by many environments.
     async fn lookups(&self, verdicts: &mut Verdicts) {
         println!("## Look-ups at the tax authority\n");
-        println!("Within {LOOK_UP_SPAN:?}, while more receipts wait.\n");
+        println!("Within {LOOKUP_SPAN:?}, while more receipts wait.\n");
         let authority = self
             .world
             .direct
@@ -272,7 +272,7 @@ impl Bench {
         let queue = Queue::from_env(&self.world.direct.env, TAX_VARIABLE);
         let mut table = Table::new(["environments", "look-ups", "kept"]);
         let mut numbers = 0..;
-        for environments in LOOK_UP_ENVIRONMENTS {
+        for environments in LOOKUP_ENVIRONMENTS {
             for number in numbers.by_ref().take(RECEIPTS) {
                 self.submit_receipt(number).await;
             }
@@ -292,7 +292,7 @@ impl Bench {
             };
             // Consumers never stop; the time-out ends them.
             let delivering = join_all((0..environments).map(deliver));
-            let _: Result<Vec<()>, _> = tokio::time::timeout(LOOK_UP_SPAN, delivering).await;
+            let _: Result<Vec<()>, _> = tokio::time::timeout(LOOKUP_SPAN, delivering).await;
             // A look-up is one request.
             let lookups = counter.calls();
             let kept = verdicts.check(LOOKUPS.contains(&lookups), || {

@@ -25,7 +25,7 @@ pub(crate) enum Endpoint {
     ReplayByKey,
     ReplayByCodeAndPhone,
     CheckCode,
-    LookUp,
+    Lookup,
     CreateReceipt,
     GetReceipt,
     RefreshUploadUrl,
@@ -45,7 +45,7 @@ impl Endpoint {
         Self::ReplayByKey,
         Self::ReplayByCodeAndPhone,
         Self::CheckCode,
-        Self::LookUp,
+        Self::Lookup,
         Self::CreateReceipt,
         Self::GetReceipt,
         Self::RefreshUploadUrl,
@@ -111,7 +111,7 @@ impl Endpoint {
             // Counts, and reads the code.
             Self::CheckCode => ("POST codes/check", 2.0, ("/precheck", json!("valid"))),
             // Counts; reads submissions and entrant concurrently.
-            Self::LookUp => ("POST submissions/lookup", 3.0, ("/total_entries", json!(1))),
+            Self::Lookup => ("POST submissions/lookup", 3.0, ("/total_entries", json!(1))),
             // One transaction with the Idempotency-Key.
             Self::CreateReceipt => ("POST receipts", 1.0, awaits()),
             Self::GetReceipt => ("GET receipt", 1.0, awaits()),
@@ -181,7 +181,7 @@ impl Endpoint {
                 let body = json!({ "code": code(number), "phone": phone(number) });
                 from_somewhere_else(Ask::post("/api/v1/codes/check", body), number)
             }
-            Self::LookUp => {
+            Self::Lookup => {
                 send(submit(number)).await;
                 let body = json!({ "phone": phone(number) });
                 from_somewhere_else(Ask::post("/api/v1/submissions/lookup", body), number)

@@ -13,7 +13,7 @@ use crate::world::World;
 const MEASURED: [Endpoint; 4] = [
     Endpoint::SubmitMinted,
     Endpoint::GetSubmission,
-    Endpoint::LookUp,
+    Endpoint::Lookup,
     Endpoint::CheckCode,
 ];
 

@@ -143,7 +143,7 @@ fn operation(function: &str) -> Option<Endpoint> {
         "check-code" => Some(Endpoint::CheckCode),
         "create-submission" => Some(Endpoint::SubmitMinted),
         "get-submission" => Some(Endpoint::GetSubmission),
-        "lookup-submissions" => Some(Endpoint::LookUp),
+        "lookup-submissions" => Some(Endpoint::Lookup),
         "create-receipt" => Some(Endpoint::CreateReceipt),
         "get-receipt" => Some(Endpoint::GetReceipt),
         "refresh-upload-url" => Some(Endpoint::RefreshUploadUrl),

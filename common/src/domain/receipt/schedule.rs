@@ -3,15 +3,15 @@ use std::time::Duration;
 
 /// Look-ups of all campaigns and environments: the authority tolerates two connections at a time
 /// from one address, three seconds apart.
-pub const LOOK_UPS_PER_MINUTE: u64 = 40;
-pub const LOOKUP_INTERVAL: Duration = Duration::from_millis(60_000 / LOOK_UPS_PER_MINUTE);
+pub const LOOKUPS_PER_MINUTE: u64 = 40;
+pub const LOOKUP_INTERVAL: Duration = Duration::from_millis(60_000 / LOOKUPS_PER_MINUTE);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn forty_look_ups_take_a_minute() {
+    fn forty_lookups_take_a_minute() {
         assert_eq!(LOOKUP_INTERVAL * 40, Duration::from_secs(60));
     }
 }

@@ -38,7 +38,7 @@ impl Submission {
             consent: None,
             decision: None,
             approval: None,
-            second_look: None,
+            spot_check: None,
             settling: Some(PendingSettlement::asking(NOW)),
             revision: 7,
             created_at: NOW,

@@ -28,7 +28,7 @@ pub(super) const UNREADABLE_READS: &str = "unreadable_reads";
 /// Partition for operators. Test submissions are separate: many never settle.
 const OPERATOR: &str = "person";
 /// Partition for spot checks.
-const SECOND_LOOK: &str = "second_look";
+const SPOT_CHECK: &str = "second_look";
 /// Each takes a thousand writes a second, and adds a query to every turn.
 const TAX_SHARDS: u8 = 4;
 const PARTNER_SHARDS: u8 = 16;
@@ -180,12 +180,12 @@ impl Submissions {
     }
 
     /// Earliest settled first.
-    pub async fn waiting_for_second_look(
+    pub async fn waiting_for_spot_check(
         &self,
         scope: &Scope,
         since: Timestamp,
     ) -> Result<Vec<DueSubmission>, StoreError> {
-        self.listed_of_scope(second_look_partition(scope.environment), scope, since)
+        self.listed_of_scope(spot_check_partition(scope.environment), scope, since)
             .await
     }
 
@@ -332,8 +332,8 @@ pub(super) fn listed(submission: &Submission) -> Option<(String, String)> {
             partition(settling, submission),
             next_step(scope, settling.next_step_at),
         )),
-        None if submission.awaits_second_look() => Some((
-            second_look_partition(scope.environment),
+        None if submission.awaits_spot_check() => Some((
+            spot_check_partition(scope.environment),
             next_step(scope, submission.updated_at),
         )),
         None => None,
@@ -371,6 +371,6 @@ fn operator_partition(environment: Environment) -> String {
     format!("{OPERATOR}#{environment}")
 }
 
-fn second_look_partition(environment: Environment) -> String {
-    format!("{SECOND_LOOK}#{environment}")
+fn spot_check_partition(environment: Environment) -> String {
+    format!("{SPOT_CHECK}#{environment}")
 }

@@ -30,7 +30,7 @@ pub struct PartnerUrl(Url);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PartnerUrlError {
     #[error("must be a URL, such as `https://partner.example/redeem`")]
-    NotAUrl,
+    InvalidUrl,
     #[error("must begin with `https://`")]
     Scheme,
     #[error("must not hold a user or password; put a secret into `secret`")]
@@ -47,10 +47,10 @@ impl PartnerUrl {
             .bytes()
             .all(|byte| byte.is_ascii_graphic() && byte != b'\\')
         {
-            return Err(PartnerUrlError::NotAUrl);
+            return Err(PartnerUrlError::InvalidUrl);
         }
-        let (scheme, rest) = text.split_once("://").ok_or(PartnerUrlError::NotAUrl)?;
-        let url = Url::parse(text).map_err(|_| PartnerUrlError::NotAUrl)?;
+        let (scheme, rest) = text.split_once("://").ok_or(PartnerUrlError::InvalidUrl)?;
+        let url = Url::parse(text).map_err(|_| PartnerUrlError::InvalidUrl)?;
         if url.fragment().is_some() {
             return Err(PartnerUrlError::Fragment);
         }
@@ -70,7 +70,7 @@ impl PartnerUrl {
             .domain()
             .is_none_or(|name| ServerName::try_from(name).is_ok());
         if !is_as_written || !has_name || url.port() == Some(0) {
-            return Err(PartnerUrlError::NotAUrl);
+            return Err(PartnerUrlError::InvalidUrl);
         }
         Ok(Self(url))
     }
@@ -153,23 +153,23 @@ mod tests {
     #[test]
     fn what_is_no_url_is_refused() {
         for (url, expected) in [
-            ("", PartnerUrlError::NotAUrl),
-            ("partner.example", PartnerUrlError::NotAUrl),
-            ("/redeem", PartnerUrlError::NotAUrl),
-            ("https://", PartnerUrlError::NotAUrl),
-            ("https://a b", PartnerUrlError::NotAUrl),
-            ("https://a/\u{e9}", PartnerUrlError::NotAUrl),
-            ("https://a/?b=\u{a0}", PartnerUrlError::NotAUrl),
-            ("https://a:99999/", PartnerUrlError::NotAUrl),
-            ("https://a:0/", PartnerUrlError::NotAUrl),
-            ("https://a:/", PartnerUrlError::NotAUrl),
-            ("https:a/", PartnerUrlError::NotAUrl),
-            ("https:a/?://", PartnerUrlError::NotAUrl),
-            ("https:///a", PartnerUrlError::NotAUrl),
-            ("https:\\\\a\\b", PartnerUrlError::NotAUrl),
-            ("https://-a/", PartnerUrlError::NotAUrl),
-            ("https://%6cocalhost/", PartnerUrlError::NotAUrl),
-            ("https://1.2.3.4.5/", PartnerUrlError::NotAUrl),
+            ("", PartnerUrlError::InvalidUrl),
+            ("partner.example", PartnerUrlError::InvalidUrl),
+            ("/redeem", PartnerUrlError::InvalidUrl),
+            ("https://", PartnerUrlError::InvalidUrl),
+            ("https://a b", PartnerUrlError::InvalidUrl),
+            ("https://a/\u{e9}", PartnerUrlError::InvalidUrl),
+            ("https://a/?b=\u{a0}", PartnerUrlError::InvalidUrl),
+            ("https://a:99999/", PartnerUrlError::InvalidUrl),
+            ("https://a:0/", PartnerUrlError::InvalidUrl),
+            ("https://a:/", PartnerUrlError::InvalidUrl),
+            ("https:a/", PartnerUrlError::InvalidUrl),
+            ("https:a/?://", PartnerUrlError::InvalidUrl),
+            ("https:///a", PartnerUrlError::InvalidUrl),
+            ("https:\\\\a\\b", PartnerUrlError::InvalidUrl),
+            ("https://-a/", PartnerUrlError::InvalidUrl),
+            ("https://%6cocalhost/", PartnerUrlError::InvalidUrl),
+            ("https://1.2.3.4.5/", PartnerUrlError::InvalidUrl),
             ("ftp://a/", PartnerUrlError::Scheme),
             ("https://me:secret@a/", PartnerUrlError::User),
             ("https://a/#/redeem", PartnerUrlError::Fragment),

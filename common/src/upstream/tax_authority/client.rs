@@ -12,7 +12,7 @@ use super::page;
 use crate::domain::receipt::payload::{ReceiptTime, VerificationCode};
 use crate::upstream::http_client::{self, Addresses, HttpClient, Timeouts, TransportError};
 
-const LOOK_UP_PATH: &str = "/Verify/Verified";
+const LOOKUP_PATH: &str = "/Verify/Verified";
 /// The portal accepts browsers only.
 const BROWSER: HeaderValue = HeaderValue::from_static(
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/138.0.0.0 Safari/537.36",
@@ -93,7 +93,7 @@ impl TaxAuthority {
     ) -> Result<LookupAnswer, PortalError> {
         let headers = self.headers(code, time)?;
         let mut target = self.base.clone();
-        target.set_path(LOOK_UP_PATH);
+        target.set_path(LOOKUP_PATH);
         target.set_query(Some(&format!(
             "Secret={}",
             time.expose().replace(':', "%3A")

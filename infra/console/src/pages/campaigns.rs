@@ -2,9 +2,9 @@
 
 use common::aws::concurrently;
 use common::domain::campaign::CampaignStatus;
-use common::domain::numbers::{ALL_DAYS, Amount, Metric};
+use common::domain::statistics::{ALL_DAYS, Amount, Metric};
 use futures_util::FutureExt;
-use ops_core::numbers::sums::{by_dimension, total};
+use ops_core::statistics::aggregate::{by_dimension, total};
 
 use crate::layout::environment;
 use crate::prelude::*;
@@ -22,12 +22,11 @@ async fn list(console: Console) -> PageResult {
             campaign.status(now) == CampaignStatus::Ended,
         )
     });
-    let sums = campaigns
+    let totals = campaigns
         .iter()
-        .map(|campaign| live_sum(&tables, campaign).boxed());
-    let sums = concurrently(sums.collect::<Vec<_>>()).await?;
-    let rows =
-        html! { @for (campaign, sum) in campaigns.iter().zip(sums) { (row(campaign, sum, now)) } };
+        .map(|campaign| live_total(&tables, campaign).boxed());
+    let totals = concurrently(totals.collect::<Vec<_>>()).await?;
+    let rows = html! { @for (campaign, total) in campaigns.iter().zip(totals) { (row(campaign, total, now)) } };
     let content = html! {
         @if campaigns.is_empty() {
             p { "There are no campaigns yet; " code { "ops campaign apply FILE.yaml" } " adds one." }
@@ -40,16 +39,20 @@ async fn list(console: Console) -> PageResult {
 }
 
 /// `None` for roles that may not read numbers.
-async fn live_sum(tables: &Tables, campaign: &Campaign) -> PageResult<Option<Amount>> {
+async fn live_total(tables: &Tables, campaign: &Campaign) -> PageResult<Option<Amount>> {
     let [_, live] = campaign.slug.scopes();
-    match tables.numbers.cells(&live, Metric::Days, ALL_DAYS).await {
-        Ok(cells) => Ok(Some(total(&by_dimension(&cells, Metric::Days)))),
+    match tables
+        .statistics
+        .counters(&live, Metric::Days, ALL_DAYS)
+        .await
+    {
+        Ok(counters) => Ok(Some(total(&by_dimension(&counters, Metric::Days)))),
         Err(error) if error.denied().is_some() => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
 
-fn row(campaign: &Campaign, sum: Option<Amount>, now: Timestamp) -> Markup {
+fn row(campaign: &Campaign, total: Option<Amount>, now: Timestamp) -> Markup {
     let zone = campaign.timezone;
     let time = |at: Option<Timestamp>| or_dash(at.map(|at| minute(at, zone)));
     let [test, live] = campaign.slug.scopes();
@@ -59,8 +62,8 @@ fn row(campaign: &Campaign, sum: Option<Amount>, now: Timestamp) -> Markup {
             td { (status(campaign, now)) }
             td { (time(campaign.window.start)) }
             td { (time(campaign.window.end)) }
-            td { (or_dash(sum.map(|sum| number(sum.records)))) }
-            td { (or_dash(sum.map(|sum| number(sum.entries)))) }
+            td { (or_dash(total.map(|total| number(total.records)))) }
+            td { (or_dash(total.map(|total| number(total.entries)))) }
             td {
                 @for of in [live, test] {
                     a.plain href=(path_of(&of)) { (environment(of.environment)) span.unseen { " " (campaign.name) } } " "

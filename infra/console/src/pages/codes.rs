@@ -1,11 +1,11 @@
 //! The batches of a campaign, and voiding one.
 
 use common::domain::codebook::{Batch, BatchStatus};
-use common::domain::numbers::Metric;
+use common::domain::statistics::Metric;
 use ops_core::codes::book::{existing_batch, odds_line};
 use ops_core::codes::{book, code_scope, void};
-use ops_core::numbers::sums::{Sums, by_dimension};
-use ops_core::numbers::{self, Days};
+use ops_core::statistics::aggregate::{Aggregate, by_dimension};
+use ops_core::statistics::{self, Days};
 
 use super::Named;
 use crate::form::{check_typed, hidden, typed_form};
@@ -23,8 +23,8 @@ async fn list(console: Console, Named(scope): Named<Scope>) -> PageResult {
     let tables = console.tables()?;
     let scope = code_scope(&tables, scope).await?;
     let book = book::read(&tables.code_books, &scope).await?;
-    let cells = Box::pin(numbers::read(&tables, &scope, Days::default())).await?;
-    let used = by_dimension(&cells, Metric::Batches);
+    let counters = Box::pin(statistics::read(&tables, &scope, Days::default())).await?;
+    let used = by_dimension(&counters, Metric::Batches);
     let rows = html! { @for batch in &book.batches { (row(&scope, batch, &used)) } };
     let content = html! {
         @if book.batches.is_empty() {
@@ -40,7 +40,7 @@ async fn list(console: Console, Named(scope): Named<Scope>) -> PageResult {
         .render(content))
 }
 
-fn row(scope: &Scope, batch: &Batch, used: &Sums) -> Markup {
+fn row(scope: &Scope, batch: &Batch, used: &Aggregate) -> Markup {
     let class = match batch.status {
         BatchStatus::Active => "good",
         BatchStatus::Reserved => "paused",

@@ -2,17 +2,17 @@
 
 use common::domain::campaign::CampaignStatus;
 use common::domain::codebook::{Batch, BatchStatus};
-use common::domain::numbers::{Cells, Metric};
-use common::domain::receipt::schedule::LOOK_UPS_PER_MINUTE;
+use common::domain::receipt::schedule::LOOKUPS_PER_MINUTE;
 use common::domain::settling::Dependency;
+use common::domain::statistics::{Counters, Metric};
 use common::error::StoreError;
 use ops_core::campaigns::set_paused;
-use ops_core::numbers::sums::{
-    PrizesLeft, Sums, by_dimension, each_day, each_hour, figures, latest_hour, prizes_left,
-    receipt_words, sums,
-};
-use ops_core::numbers::{self, Days};
 use ops_core::pace::{PartnerConcurrency, looked_up_by};
+use ops_core::statistics::aggregate::{
+    Aggregate, PrizesLeft, aggregate, by_dimension, each_day, each_hour, figures, latest_hour,
+    prizes_left, receipt_words,
+};
+use ops_core::statistics::{self, Days};
 
 use super::Named;
 use super::campaigns::status;
@@ -33,20 +33,20 @@ pub(crate) fn routes() -> Router<Console> {
 async fn overview(console: Console, Named(scope): Named<Scope>) -> PageResult {
     let tables = console.tables()?;
     let campaign = tables.campaign(&scope.campaign).await?;
-    let cells = Box::pin(numbers::read(&tables, &scope, Days::default())).await?;
+    let counters = Box::pin(statistics::read(&tables, &scope, Days::default())).await?;
     let book = tables.code_books.overview(&scope).await?;
     let batches = book.map(|book| book.batches).unwrap_or_default();
     let backlog = backlog(&console, &tables, &scope, &campaign).await?;
     let content = html! {
         (state(&scope, &campaign, console.now()))
         @for waiting in backlog { p { (waiting) } }
-        @if cells.is_empty() {
+        @if counters.is_empty() {
             p { "Nothing has been counted. New submissions are counted within a minute." }
         } @else {
-            dl.figures { @for (name, value) in figures(&cells, true) { div { dt { (name) } dd { (value) } } } }
-            (plots(&campaign, &cells, console.now()))
+            dl.figures { @for (name, value) in figures(&counters, true) { div { dt { (name) } dd { (value) } } } }
+            (plots(&campaign, &counters, console.now()))
         }
-        (codes(&cells, &batches))
+        (codes(&counters, &batches))
         p.soft { "Numbers are at most a minute old. Days and hours are those of " (campaign.timezone.name()) "." }
     };
     Ok(Page::new(&campaign.name, Section::Overview)
@@ -114,7 +114,7 @@ async fn backlog(
         told.push(match waiting.in_all() {
             0 => "No receipt is due at the tax authority; those that are tried again later are not counted.".to_owned(),
             in_all => format!(
-                "Receipts that are due at the tax authority: {}. At {LOOK_UPS_PER_MINUTE} a minute for all campaigns \
+                "Receipts that are due at the tax authority: {}. At {LOOKUPS_PER_MINUTE} a minute for all campaigns \
                  together, all are looked up by {}, unless more come.",
                 waiting.in_words(),
                 local_time(looked_up_by(now, in_all), campaign.timezone)
@@ -192,26 +192,26 @@ impl Waiting {
     }
 }
 
-fn plots(campaign: &Campaign, cells: &Cells, now: Timestamp) -> Markup {
+fn plots(campaign: &Campaign, counters: &Counters, now: Timestamp) -> Markup {
     let zone = campaign.timezone;
     let is_over = campaign.status(now) == CampaignStatus::Ended;
     let today = (!is_over).then(|| now.day_in(zone));
-    let days = each_day(&by_dimension(cells, Metric::Days), today.as_deref());
-    let end = latest_hour(cells).filter(|_| is_over).unwrap_or(now);
-    let hours = each_hour(cells, zone, end, HOURS);
+    let days = each_day(&by_dimension(counters, Metric::Days), today.as_deref());
+    let end = latest_hour(counters).filter(|_| is_over).unwrap_or(now);
+    let hours = each_hour(counters, zone, end, HOURS);
     let until = hours.last().map_or("", |(hour, _)| hour);
-    let outcomes = sums(cells, Metric::Outcomes, |cell| {
-        cell.dimension.replacen('#', ", ", 1)
+    let outcomes = aggregate(counters, Metric::Outcomes, |counter| {
+        counter.dimension.replacen('#', ", ", 1)
     });
-    let receipts = sums(cells, Metric::Receipts, |cell| {
-        receipt_words(&cell.dimension)
+    let receipts = aggregate(counters, Metric::Receipts, |counter| {
+        receipt_words(&counter.dimension)
     });
-    let section = |title: &str, heading: [&str; 2], sums: &Sums| {
+    let section = |title: &str, heading: [&str; 2], aggregate: &Aggregate| {
         html! {
-            @if !sums.is_empty() {
+            @if !aggregate.is_empty() {
                 div {
                     h2 { (title) }
-                    (shares(title, heading, of_largest(sums, |name| name.replace('_', " "))))
+                    (shares(title, heading, of_largest(aggregate, |name| name.replace('_', " "))))
                 }
             }
         }
@@ -228,8 +228,8 @@ fn plots(campaign: &Campaign, cells: &Cells, now: Timestamp) -> Markup {
     }
 }
 
-fn codes(cells: &Cells, batches: &[Batch]) -> Markup {
-    let redeemed = by_dimension(cells, Metric::Batches);
+fn codes(counters: &Counters, batches: &[Batch]) -> Markup {
+    let redeemed = by_dimension(counters, Metric::Batches);
     let row = |batch: &Batch| {
         let used = redeemed.get(&batch.name).map_or(0, |sum| sum.records);
         let all = i64::try_from(batch.count()).unwrap_or(i64::MAX);

@@ -1,7 +1,7 @@
 //! Meanings of changes for a campaign that people take part in.
 
 use common::domain::campaign::{CampaignStatus, CodePolicy};
-use common::domain::numbers::ENTRIES_RANGES;
+use common::domain::statistics::ENTRIES_RANGES;
 
 use crate::prelude::*;
 

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use super::LiveScopeArgs;
-use crate::numbers::Days;
+use crate::statistics::Days;
 
 #[derive(Args)]
 pub(crate) struct NumbersArgs {

@@ -1,4 +1,4 @@
-//! Writes a reviewer's answer: settles a submission, or records a second look.
+//! Writes a reviewer's answer: settles a submission, or records a spot check.
 
 use crate::approvals::{Decided, action, moved};
 use crate::prelude::*;
@@ -13,14 +13,14 @@ pub struct ReviewDecision {
     /// Seen by the reviewer; an answer to another one is not written.
     pub revision: u32,
     /// True if the answer is only compared with a decision.
-    pub is_second_look: bool,
+    pub is_spot_check: bool,
     pub verdict: Verdict,
 }
 
 #[derive(Clone, Debug)]
 pub enum ReviewResult {
     Decided(Decided),
-    SecondLook(Submission),
+    SpotCheck(Submission),
     /// Nothing written: this other submission has the receipt.
     ReceiptTaken(Submission),
 }
@@ -35,7 +35,7 @@ pub async fn write(
     let ReviewDecision {
         submission_id,
         revision,
-        is_second_look,
+        is_spot_check,
         verdict,
     } = answer;
     let before = tables
@@ -46,7 +46,7 @@ pub async fn write(
     let before = before
         .filter(|before| before.revision == *revision)
         .ok_or_else(moved)?;
-    if !is_second_look {
+    if !is_spot_check {
         let decision = tables.audit.decision(WHY.to_owned(), now).await?;
         let code = purchase(&before, verdict);
         return match settle_seen(tables, before, verdict.clone(), decision).await {
@@ -63,15 +63,15 @@ pub async fn write(
         Verdict::Accept { .. } => None,
     };
     let by = tables.audit.operator_name().await?;
-    let after = before.looked_at_again(by, rejects, now);
-    let agrees = after.second_look.as_ref().is_some_and(|look| look.agrees);
+    let after = before.with_spot_check(by, rejects, now);
+    let agrees = after.spot_check.as_ref().is_some_and(|look| look.agrees);
     let details = json!({ "rejects": rejects, "agrees": agrees });
     tables
         .audit
         .append(action("submission.second_look", &before).with(details), now)
         .await?;
     if tables.store.annotate(&before, &after).await? {
-        Ok(ReviewResult::SecondLook(after))
+        Ok(ReviewResult::SpotCheck(after))
     } else {
         Err(moved())
     }

@@ -15,13 +15,13 @@ use crate::settle::prize;
 pub struct ReviewItem {
     pub submission: Submission,
     /// Settled: the answer is only compared with the hidden decision.
-    pub is_second_look: bool,
+    pub is_spot_check: bool,
     pub campaign: Campaign,
     pub prize: Option<String>,
     pub receipt: Option<Receipt>,
     /// `None` if the receipt was typed.
     pub photo: Option<ShownPhoto>,
-    /// Empty for a second look, which must not show the verdict.
+    /// Empty for a spot check, which must not show the verdict.
     pub checks: Vec<(Check, CheckResult)>,
     pub related: Vec<RelatedSubmission>,
 }
@@ -35,7 +35,7 @@ impl ReviewItem {
     ) -> Result<Self> {
         let ClaimedSubmission {
             submission,
-            is_second_look,
+            is_spot_check,
         } = claimed;
         let details = json!({ "phone": false, "receipt": true, "photo": true });
         let recorded = tables
@@ -61,7 +61,7 @@ impl ReviewItem {
         let item = Self {
             submission,
             prize,
-            is_second_look,
+            is_spot_check,
             campaign,
             receipt,
             photo,
@@ -75,7 +75,7 @@ impl ReviewItem {
             digest.flatten().as_deref(),
         )
         .await?;
-        let checks = if is_second_look {
+        let checks = if is_spot_check {
             Vec::new()
         } else {
             item.checked()

@@ -1,6 +1,6 @@
 //! The reviewers' progress, at most a minute old.
 
-use common::domain::numbers::{AGREED, DECIDED, DIFFERED, utc_hour};
+use common::domain::statistics::{AGREED, DECIDED, DIFFERED, utc_hour};
 
 use crate::prelude::*;
 
@@ -22,18 +22,26 @@ pub async fn progress(
     now: Timestamp,
 ) -> Result<ReviewProgress> {
     let days = (0..DAYS).map(|back| now.before(DAY * back).day_in(zone));
-    let reads =
-        days.map(|day| async move { tables.numbers.cells(scope, Metric::Reviews, &day).await });
-    let cells = concurrently(reads).await?;
+    let reads = days.map(|day| async move {
+        tables
+            .statistics
+            .counters(scope, Metric::Reviews, &day)
+            .await
+    });
+    let counters = concurrently(reads).await?;
     let (today, hour) = (now.day_in(zone), utc_hour(now));
     let mut progress = ReviewProgress::default();
-    for (cell, amount) in cells.iter().flat_map(Cells::iter) {
-        let at: Option<Timestamp> = format!("{}:00:00Z", cell.hour).parse().ok();
-        match cell.dimension.split('#').next() {
+    for (counter, amount) in counters.iter().flat_map(Counters::iter) {
+        let at: Option<Timestamp> = format!("{}:00:00Z", counter.hour).parse().ok();
+        match counter.dimension.split('#').next() {
             Some(DECIDED) => {
                 let is_today = at.is_some_and(|at| at.day_in(zone) == today);
                 progress.today += if is_today { amount.records } else { 0 };
-                progress.hour += if cell.hour == hour { amount.records } else { 0 };
+                progress.hour += if counter.hour == hour {
+                    amount.records
+                } else {
+                    0
+                };
             }
             Some(AGREED) => progress.agreed += amount.records,
             Some(DIFFERED) => progress.differed += amount.records,

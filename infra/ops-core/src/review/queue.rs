@@ -10,22 +10,22 @@ use crate::prelude::*;
 
 /// While the list has something free, the index is read at most twice a minute.
 const LIST_LIFETIME: Duration = Duration::from_secs(30);
-/// One of so many is a second look, if there are any and others wait.
-const SECOND_LOOK_EVERY: u64 = 10;
+/// One of so many is a spot check, if there are any and others wait.
+const SPOT_CHECK_EVERY: u64 = 10;
 /// Older decisions tell little about today.
-const SECOND_LOOK_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+const SPOT_CHECK_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 #[derive(Clone, Debug)]
 pub struct ClaimedSubmission {
     pub submission: Submission,
-    pub is_second_look: bool,
+    pub is_spot_check: bool,
 }
 
 #[derive(Clone, Debug)]
 struct Listed {
     at: Timestamp,
     waiting: Vec<DueSubmission>,
-    second_looks: Vec<DueSubmission>,
+    spot_checks: Vec<DueSubmission>,
 }
 
 #[derive(Debug)]
@@ -164,13 +164,13 @@ impl ReviewQueue {
         }
         let submissions = tables.store.submissions();
         let waiting = submissions.waiting_for_operator(&self.scope).await?;
-        let second_looks = submissions
-            .waiting_for_second_look(&self.scope, now.before(SECOND_LOOK_AGE))
+        let spot_checks = submissions
+            .waiting_for_spot_check(&self.scope, now.before(SPOT_CHECK_AGE))
             .await?;
         self.listed = Some(Listed {
             at: now,
             waiting,
-            second_looks,
+            spot_checks,
         });
         self.not_before.retain(|_, until| *until > now);
         Ok(())
@@ -179,22 +179,22 @@ impl ReviewQueue {
     fn candidate(&self, now: Timestamp) -> Option<SubmissionId> {
         let Listed {
             waiting,
-            second_looks,
+            spot_checks,
             ..
         } = self.listed.as_ref()?;
         let is_free = |id: &SubmissionId| {
             !self.claimed.contains(id) && self.not_before.get(id).is_none_or(|until| *until <= now)
         };
         let first = |list: &[DueSubmission]| list.iter().map(|due| due.submission_id).find(is_free);
-        if self.given % SECOND_LOOK_EVERY == SECOND_LOOK_EVERY - 1 {
-            first(second_looks).or_else(|| first(waiting))
+        if self.given % SPOT_CHECK_EVERY == SPOT_CHECK_EVERY - 1 {
+            first(spot_checks).or_else(|| first(waiting))
         } else {
-            first(waiting).or_else(|| first(second_looks))
+            first(waiting).or_else(|| first(spot_checks))
         }
     }
 }
 
-/// `None` if it is not for this reviewer: whoever decided takes no second look, and whoever
+/// `None` if it is not for this reviewer: whoever decided takes no spot check, and whoever
 /// accepted is not the second person for the prize.
 fn wanted(submission: Submission, identity: &str, by: &str) -> Option<ClaimedSubmission> {
     let waits = submission.assignee() == Some(Assignee::Operator);
@@ -202,13 +202,13 @@ fn wanted(submission: Submission, identity: &str, by: &str) -> Option<ClaimedSub
         let is_own = submission.was_first_accepted_by(identity, by);
         return (!is_own).then_some(ClaimedSubmission {
             submission,
-            is_second_look: false,
+            is_spot_check: false,
         });
     }
     let decision = submission.decision.as_ref();
     let is_own = decision.is_some_and(|decision| decision.is_by(identity, by));
-    (submission.awaits_second_look() && !is_own).then_some(ClaimedSubmission {
+    (submission.awaits_spot_check() && !is_own).then_some(ClaimedSubmission {
         submission,
-        is_second_look: true,
+        is_spot_check: true,
     })
 }

@@ -285,7 +285,7 @@ pub(crate) fn as_json(submission: &Submission, phone: impl Into<Value>) -> Value
         "settling": submission.settling.as_ref().map(settling),
         "decision": submission.decision,
         "proposal": submission.approval.as_ref().map(proposal_json),
-        "second_look": submission.second_look,
+        "second_look": submission.spot_check,
         "day": submission.day,
         "created_at": submission.created_at,
         "updated_at": submission.updated_at,

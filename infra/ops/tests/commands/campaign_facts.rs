@@ -1,7 +1,7 @@
 //! Facts of a campaign beside its file: numbers, the pause switch, retention.
 
-use common::domain::numbers::{ALL_DAYS, Amount, Cell, Metric};
 use common::domain::scope::Environment;
+use common::domain::statistics::{ALL_DAYS, Amount, Counter, Metric};
 use common::store::retention::{
     CampaignRetention, Deletion, PostponeReason, Postponement, Revised,
 };
@@ -24,7 +24,7 @@ async fn a_change_is_judged_by_what_has_been_counted() {
     let tables = stack.tables();
     let add = async |metric, day: &str, dimension: &str, records, entries| {
         let (day, dimension) = (day.to_owned(), dimension.to_owned());
-        let cell = Cell {
+        let counter = Counter {
             scope: scope.clone(),
             metric,
             day,
@@ -34,8 +34,8 @@ async fn a_change_is_judged_by_what_has_been_counted() {
         let amount = Amount { records, entries };
         assert!(
             tables
-                .numbers
-                .correct(&cell, Amount::default(), amount)
+                .statistics
+                .correct(&counter, Amount::default(), amount)
                 .await
                 .expect("it answers")
         );

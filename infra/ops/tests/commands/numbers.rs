@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use common::domain::code_record::CodeKey;
 use common::domain::message::MessageKey;
-use common::domain::numbers::{ALL_DAYS, Amount, Metric};
+use common::domain::statistics::{ALL_DAYS, Amount, Metric};
 use common::domain::submission::{Submission, SubmissionStatus};
 use common::random;
 use common::store::retention::{CampaignRetention, Deletion, Revised};
 use common::store::submission_writes::{RecordKeys, SubmissionWrite, WriteResult};
-use ops_core::numbers::QUIET;
+use ops_core::statistics::QUIET;
 use serde_json::{Value, json};
 use service_tests::counting::Counter;
 use service_tests::text::{len_of, list_of, parse_json, text_of};
@@ -299,19 +299,19 @@ async fn wrong_number_is_named_and_set_by_a_recount() {
 
     let (tables, scope) = (stack.tables(), live());
     let days = tables
-        .numbers
-        .cells(&scope, Metric::Days, ALL_DAYS)
+        .statistics
+        .counters(&scope, Metric::Days, ALL_DAYS)
         .await
         .expect("it answers");
-    let (cell, _) = days.iter().next().expect("a day");
+    let (total, _) = days.iter().next().expect("a day");
     let wrong = Amount {
         records: 5,
         entries: -1,
     };
     assert!(
         tables
-            .numbers
-            .correct(cell, days.amount(cell), wrong)
+            .statistics
+            .correct(total, days.amount(total), wrong)
             .await
             .expect("it answers")
     );
@@ -361,16 +361,16 @@ async fn one_of_two_operators_recounts_at_once() {
     pause(&stack).await;
     let (tables, scope, read) = (stack.tables(), live(), AtomicU64::new(0));
     let now = stack.clock.now();
-    let verify = || Box::pin(ops_core::numbers::verify(&tables, &scope, &read, now));
+    let verify = || Box::pin(ops_core::statistics::verify(&tables, &scope, &read, now));
     let (one, other) = (
         verify().await.expect("it answers"),
         verify().await.expect("it answers"),
     );
     assert!(!one.differences.is_empty());
-    ops_core::numbers::recount(&tables, &scope, &one, now)
+    ops_core::statistics::recount(&tables, &scope, &one, now)
         .await
         .expect("it answers");
-    let second = ops_core::numbers::recount(&tables, &scope, &other, now).await;
+    let second = ops_core::statistics::recount(&tables, &scope, &other, now).await;
     assert_eq!(second.expect_err("they are right").code, "numbers_changed");
     assert_eq!(stack.json(VERIFY).await["differences"], json!([]));
 }
@@ -389,20 +389,20 @@ async fn recount_waits_for_the_changes_of_an_erasure() {
 
 async fn damage(stack: &Stack, metric: Metric, day: &str) {
     let (tables, scope) = (stack.tables(), live());
-    let cells = tables
-        .numbers
-        .cells(&scope, metric, day)
+    let counters = tables
+        .statistics
+        .counters(&scope, metric, day)
         .await
         .expect("it answers");
-    let (cell, counted) = cells.iter().next().expect("a number");
+    let (total, counted) = counters.iter().next().expect("a number");
     let wrong = Amount {
         records: 1,
         entries: 0,
     };
     assert!(
         tables
-            .numbers
-            .correct(cell, counted, wrong)
+            .statistics
+            .correct(total, counted, wrong)
             .await
             .expect("it answers")
     );

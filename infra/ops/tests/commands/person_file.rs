@@ -8,7 +8,7 @@ use common::domain::partner::reply::{PartnerMessage, UpstreamCode};
 use common::domain::receipt::judgement::ReceiptSummary;
 use common::domain::submission::approval::{Acceptance, Approval, ProposedChange};
 use common::domain::submission::correction::Correction;
-use common::domain::submission::second_look::SecondLook;
+use common::domain::submission::spot_check::SpotCheck;
 use common::domain::submission::{
     Confirmation, Consent, DeclaredItem, DeclaredPurchase, OperatorDecision, PastState, Submission,
     SubmissionStatus,
@@ -94,7 +94,7 @@ fn full(submission: Submission) -> Submission {
             counted_entries: Some(2),
         }),
         decision: Some(decision()),
-        second_look: Some(SecondLook {
+        spot_check: Some(SpotCheck {
             by: "neema".to_owned(),
             at: NOW,
             rejects: Some(MessageKey::ReceiptWrongStore),

@@ -1,4 +1,4 @@
-//! Reviewing as a screen does: claims, answers, second looks, and facts beside a submission.
+//! Reviewing as a screen does: claims, answers, spot checks, and facts beside a submission.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use common::aws::{Aws, photos};
 use common::config::Env;
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
-use common::domain::numbers::{Metric, utc_hour};
 use common::domain::receipt::checks::{Check, CheckResult};
 use common::domain::receipt::judgement::Rule;
 use common::domain::receipt::photo::photo_digest;
+use common::domain::statistics::{Metric, utc_hour};
 use common::domain::submission::{
     DeclaredItem, DeclaredPurchase, State, Submission, SubmissionStatus,
 };
@@ -76,10 +76,10 @@ impl Screen {
         at: Timestamp,
     ) -> ReviewResult {
         let submission = stored(&self.tables, id).await;
-        let is_second_look = submission.awaits_second_look();
+        let is_spot_check = submission.awaits_spot_check();
         let seen = ClaimedSubmission {
             submission,
-            is_second_look,
+            is_spot_check,
         };
         self.queue.answered(id, at);
         self.write(&seen, verdict, at).await.expect("written")
@@ -100,7 +100,7 @@ impl Screen {
         let answer = ReviewDecision {
             submission_id,
             revision,
-            is_second_look: seen.is_second_look,
+            is_spot_check: seen.is_spot_check,
             verdict,
         };
         write_answer(&self.tables, &live(), &answer, at).await
@@ -297,7 +297,7 @@ async fn shown(stack: &Stack, submission: &Submission) -> ReviewItem {
     let copier = PhotoCopier::new(&tables, &with_photo_reader(stack)).expect("all variables");
     let claimed = ClaimedSubmission {
         submission: submission.clone(),
-        is_second_look: false,
+        is_spot_check: false,
     };
     ReviewItem::load(&tables, &copier, claimed, NOW)
         .await
@@ -474,7 +474,7 @@ async fn related_submissions_share_phone_receipt_file_or_basket() {
     assert_eq!([common(&stranger), common(&looked_at)], [None, None]);
 }
 
-/// A receipt that this person accepted, picked for a second look.
+/// A receipt that this person accepted, picked for a spot check.
 async fn picked(stack: &Stack, by: &str) -> Submission {
     let verified = json!({ "state": "accepted", "review_status": "verified", "message_key": "entered", "entries": 1, "instant_win": null });
     let status: SubmissionStatus = serde_json::from_value(verified).expect("a standing");
@@ -487,7 +487,7 @@ async fn picked(stack: &Stack, by: &str) -> Submission {
             decision: Some(decision.clone()),
             ..submission
         };
-        if submission.awaits_second_look() {
+        if submission.awaits_spot_check() {
             break submission;
         }
     };
@@ -496,7 +496,7 @@ async fn picked(stack: &Stack, by: &str) -> Submission {
 }
 
 #[tokio::test]
-async fn second_look_of_another_person_agrees_or_differs() {
+async fn spot_check_of_another_person_agrees_or_differs() {
     let stack = Stack::with_chai().await;
     let (first, second) = (picked(&stack, "asha").await, picked(&stack, "asha").await);
     let [mut asha, mut juma] = ["asha", "juma"].map(|name| Screen::new(&stack, name));
@@ -511,28 +511,28 @@ async fn second_look_of_another_person_agrees_or_differs() {
     ] {
         let agrees = matches!(verdict, Verdict::Accept { .. });
         let claimed = juma.next(NOW).await.expect("one waits");
-        assert!(claimed.is_second_look);
+        assert!(claimed.is_spot_check);
         let id = claimed.submission.submission_id;
         offered.insert(id);
         let written = juma.answer(id, verdict, NOW).await;
-        let ReviewResult::SecondLook(after) = written else {
+        let ReviewResult::SpotCheck(after) = written else {
             panic!("it is settled")
         };
-        let look = after.second_look.clone().expect("a second look");
+        let look = after.spot_check.clone().expect("a second look");
         assert_eq!((look.by.as_str(), look.agrees), ("juma", agrees));
         assert_eq!(after.status.state(), State::Accepted, "it changes nothing");
-        let cells = common::domain::numbers::of_submission(&after);
+        let counters = common::domain::statistics::of_submission(&after);
         let dimension = if agrees {
             "agreed#operator"
         } else {
             "differed#operator"
         };
-        let counted = cells.iter().any(|(cell, _)| {
-            cell.metric == Metric::Reviews
-                && cell.dimension == dimension
-                && cell.hour == utc_hour(NOW)
+        let counted = counters.iter().any(|(counter, _)| {
+            counter.metric == Metric::Reviews
+                && counter.dimension == dimension
+                && counter.hour == utc_hour(NOW)
         });
-        assert!(counted, "{cells:?}");
+        assert!(counted, "{counters:?}");
     }
     assert_eq!(
         offered,
@@ -551,7 +551,7 @@ async fn an_answer_counts_only_for_what_the_reviewer_saw() {
     let picked = picked(&stack, "asha").await;
     let mut juma = Screen::new(&stack, "juma");
     let seen = juma.next(NOW).await.expect("one waits");
-    assert!(seen.is_second_look);
+    assert!(seen.is_spot_check);
     let id = picked.submission_id.to_string();
     let tables = stack.tables();
     let before = stored(&tables, picked.submission_id).await;

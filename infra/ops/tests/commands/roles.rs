@@ -12,7 +12,7 @@ use common::domain::submission::{Submission, SubmissionStatus};
 use common::random;
 use common::store::review_locks::{ReviewLock, ReviewLocks};
 use local::stack::Options;
-use ops_core::numbers::QUIET;
+use ops_core::statistics::QUIET;
 use serde_json::json;
 use service_tests::iam_guard;
 use service_tests::operator_roles::{ROLES, access_key_of, front, unused};

@@ -53,7 +53,7 @@ pub(crate) fn submission(status: SubmissionStatus, code_key: Option<String>) -> 
         consent: None,
         decision: None,
         approval: None,
-        second_look: None,
+        spot_check: None,
         settling,
         revision: 0,
         created_at: NOW,

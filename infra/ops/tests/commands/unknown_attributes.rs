@@ -69,7 +69,7 @@ async fn foreign_attributes_stay_through_every_decision() {
         stored.expect("it answers").expect("it is there")
     };
     let before = stored().await;
-    let after = before.looked_at_again("juma".to_owned(), None, NOW);
+    let after = before.with_spot_check("juma".to_owned(), None, NOW);
     assert!(store.annotate(&before, &after).await.expect("it answers"));
     assert_eq!(left(&stack, &open).await, FOREIGN, "a second look");
     stack

@@ -27,34 +27,34 @@ pub(super) fn card(item: &ReviewItem, screen: &str, now: Timestamp) -> Markup {
     let ReviewItem {
         submission,
         campaign,
-        is_second_look,
+        is_spot_check,
         ..
     } = item;
     let id = submission.submission_id;
     let is_direct = !needs_code(item) && usual_entries(campaign, submission).is_some();
     html! {
-        article.card hidden data-id=(id) data-ref=(submission.reference()) data-revision=(submission.revision) data-second-look=(is_second_look)
+        article.card hidden data-id=(id) data-ref=(submission.reference()) data-revision=(submission.revision) data-second-look=(is_spot_check)
             data-direct=[is_direct.then_some("yes")] aria-labelledby={ "title-" (id) } {
             figure.photo tabindex="0" aria-label="Photo of the receipt" { (photo(item, screen)) }
             div.facts-of-card {
                 h2 id={ "title-" (id) } tabindex="-1" {
                     (submission.reference()) " " (environment(submission.scope.environment))
-                    @if *is_second_look { " " (pill("paused", "second look")) }
+                    @if *is_spot_check { " " (pill("paused", "second look")) }
                 }
                 p.soft {
                     "Sent " (zoned_time(submission.created_at, campaign.timezone)) ", " (age(now.since(submission.created_at))) " ago"
                     @if let Some(region) = &submission.region { " from " (region) }
                 }
-                @if *is_second_look {
+                @if *is_spot_check {
                     p { "It is decided already. Your answer changes nothing: it is compared with the decision, which is not shown." }
                 }
-                @if !*is_second_look { (at_stake(submission, campaign, item.prize.as_deref())) }
+                @if !*is_spot_check { (at_stake(submission, campaign, item.prize.as_deref())) }
                 (partner(submission))
                 (answers(partner_progress(submission).is_some_and(|progress| progress.maybe_redeemed)))
                 (accept_form(item))
                 (compared(item))
                 (checked(item))
-                (related_submissions(&item.related, *is_second_look, campaign))
+                (related_submissions(&item.related, *is_spot_check, campaign))
             }
         }
     }
@@ -128,7 +128,7 @@ fn answers(is_maybe_redeemed: bool) -> Markup {
 
 /// True without a record: the typed code then makes the receipt count once.
 fn needs_code(item: &ReviewItem) -> bool {
-    !item.is_second_look && item.record().is_none() && item.submission.receipt_id.is_some()
+    !item.is_spot_check && item.record().is_none() && item.submission.receipt_id.is_some()
 }
 
 fn accept_form(item: &ReviewItem) -> Markup {
@@ -362,10 +362,10 @@ fn check_words(check: Check) -> &'static str {
     }
 }
 
-/// Possible duplicates. A second look leaves out their outcomes, which tell nothing about this one.
+/// Possible duplicates. A spot check leaves out their outcomes, which tell nothing about this one.
 fn related_submissions(
     related: &[RelatedSubmission],
-    is_second_look: bool,
+    is_spot_check: bool,
     campaign: &Campaign,
 ) -> Markup {
     let name = |relation: &Relation| match relation {
@@ -383,7 +383,7 @@ fn related_submissions(
                     li {
                         a href=(path_of_submission(submission.submission_id)) target="_blank" rel="noopener" { (submission.reference()) } " " (local_time(submission.created_at, campaign.timezone)) " "
                         @for one in relations { span.pill.bad[*one != Relation::Phone] { (name(one)) } " " }
-                        @if !is_second_look { span.soft { (submission.status.state().as_str()) ", " (submission.status.message_key()) } }
+                        @if !is_spot_check { span.soft { (submission.status.state().as_str()) ", " (submission.status.message_key()) } }
                     }
                 }
             }

@@ -188,7 +188,7 @@ async fn answer(console: Console, form: Form) -> Reply<Response> {
     let decision = ReviewDecision {
         submission_id,
         revision: field(&form, "revision")?,
-        is_second_look: field(&form, "second_look")?,
+        is_spot_check: field(&form, "second_look")?,
         verdict: verdict(&form)?,
     };
     let tables = console.tables()?;
@@ -204,7 +204,7 @@ async fn answer(console: Console, form: Form) -> Reply<Response> {
     let written = Box::pin(write(&tables, &screen.scope, &decision, now)).await;
     let is_settled = matches!(
         written,
-        Ok(ReviewResult::Decided(Decided::Done(_)) | ReviewResult::SecondLook(_))
+        Ok(ReviewResult::Decided(Decided::Done(_)) | ReviewResult::SpotCheck(_))
     );
     let said = said(written);
     let comes_back = said
@@ -232,8 +232,8 @@ fn said(written: Result<ReviewResult, Failure>) -> Reply<Response> {
         Ok(ReviewResult::Decided(Decided::Done(_) | Decided::Unchanged(_))) => {
             Ok(StatusCode::NO_CONTENT.into_response())
         }
-        Ok(ReviewResult::SecondLook(after)) => {
-            let agrees = after.second_look.is_some_and(|look| look.agrees);
+        Ok(ReviewResult::SpotCheck(after)) => {
+            let agrees = after.spot_check.is_some_and(|look| look.agrees);
             let compared = if agrees {
                 "agrees with"
             } else {

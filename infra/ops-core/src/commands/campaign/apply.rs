@@ -1,7 +1,7 @@
 //! `ops campaign apply`: shows what a file changes, asks, and writes it.
 
 use common::domain::campaign::{CampaignStatus, CodePolicy};
-use common::domain::receipt::schedule::LOOK_UPS_PER_MINUTE;
+use common::domain::receipt::schedule::LOOKUPS_PER_MINUTE;
 use common::store::campaign_versions::CampaignChange;
 
 use crate::campaign_file::CampaignFile;
@@ -168,9 +168,9 @@ fn notes(plan: &Plan, now: Timestamp, concurrency: PartnerConcurrency) -> Vec<St
         }
         if campaign.receipt.is_some() {
             notes.push(format!(
-                "{slug}: receipts are looked up at the tax authority at {LOOK_UPS_PER_MINUTE} a minute, {} an hour, for all \
+                "{slug}: receipts are looked up at the tax authority at {LOOKUPS_PER_MINUTE} a minute, {} an hour, for all \
                  campaigns of the deployment together; what comes faster waits",
-                grouped(LOOK_UPS_PER_MINUTE * 60)
+                grouped(LOOKUPS_PER_MINUTE * 60)
             ));
         }
     }

@@ -3,9 +3,9 @@ mod verify;
 
 use self::report::Overview;
 use crate::cli::NumbersArgs;
-use crate::numbers;
-use crate::numbers::sums::{by_dimension, prizes_left};
 use crate::prelude::*;
+use crate::statistics;
+use crate::statistics::aggregate::{by_dimension, prizes_left};
 
 pub(crate) async fn run(
     args: NumbersArgs,
@@ -30,21 +30,21 @@ pub(crate) async fn run(
             "--from must be a day before --to, or the same"
         );
     }
-    let cells = &Box::pin(numbers::read(tables, scope, days)).await?;
+    let counters = &Box::pin(statistics::read(tables, scope, days)).await?;
     let book = tables.code_books.overview(scope).await?;
     let batches = &book.map(|book| book.batches).unwrap_or_default();
     // A prize won on another day is not left either.
     let redeemed = if days.are_all() || batches.iter().all(|batch| batch.prize.is_none()) {
-        by_dimension(cells, Metric::Batches)
+        by_dimension(counters, Metric::Batches)
     } else {
-        let all = numbers::of_all_days(tables, scope, Metric::Batches).await?;
+        let all = statistics::of_all_days(tables, scope, Metric::Batches).await?;
         by_dimension(&all, Metric::Batches)
     };
     let overview = Overview {
         scope,
         zone,
         days,
-        cells,
+        counters,
         batches,
         prizes: &prizes_left(batches, &redeemed),
     };

@@ -1,14 +1,14 @@
 //! Numbers of a campaign, as tables with bars and as JSON.
 
-use common::domain::numbers::Amount;
-use common::domain::numbers::decision_time::{Kind, Percentile};
+use common::domain::statistics::Amount;
+use common::domain::statistics::decision_time::{Kind, Percentile};
 
-use crate::numbers::Days;
-use crate::numbers::sums::{
-    PrizesLeft, Sums, by_day, by_dimension, by_hand_percent, by_hour, figures, largest,
-    phones_by_entries, scaled, sums, total, unknown_now, wait,
-};
 use crate::prelude::*;
+use crate::statistics::Days;
+use crate::statistics::aggregate::{
+    Aggregate, PrizesLeft, aggregate, by_day, by_dimension, by_hand_percent, by_hour, figures,
+    largest, phones_by_entries, scaled, total, unknown_now, wait,
+};
 use crate::view::{Columns, table};
 
 const BAR_CHARS: i64 = 32;
@@ -33,7 +33,7 @@ pub(super) struct Overview<'a> {
     pub(super) scope: &'a Scope,
     pub(super) zone: Tz,
     pub(super) days: Days,
-    pub(super) cells: &'a Cells,
+    pub(super) counters: &'a Counters,
     pub(super) batches: &'a [Batch],
     pub(super) prizes: &'a [PrizesLeft<'a>],
 }
@@ -48,9 +48,12 @@ impl Overview<'_> {
 
 fn as_text(overview: Overview<'_>, json: &Value) -> String {
     let Overview {
-        scope, zone, cells, ..
+        scope,
+        zone,
+        counters,
+        ..
     } = overview;
-    let days = by_dimension(cells, Metric::Days);
+    let days = by_dimension(counters, Metric::Days);
     let mut text = format!(
         "{}, days and hours in {}\n",
         scope_in_words(scope),
@@ -59,7 +62,7 @@ fn as_text(overview: Overview<'_>, json: &Value) -> String {
     if days.is_empty() {
         text += "Nothing has been counted. New submissions are counted within a minute.\n";
     } else {
-        text += &lines(&figures(cells, overview.days.are_all()));
+        text += &lines(&figures(counters, overview.days.are_all()));
     }
     let mut table = |title: &str, list: &Value, columns: &Columns, bar, of| {
         // Most submissions have no branch.
@@ -76,7 +79,7 @@ fn as_text(overview: Overview<'_>, json: &Value) -> String {
         let active = ("ACTIVE PHONES", "/active_phones");
         let columns = [("DAY", "/day"), SUBMISSIONS, ENTRIES, new, active];
         table("Days", of("days"), &columns, bar, None);
-        let mut hours = by_hour(cells, zone);
+        let mut hours = by_hour(counters, zone);
         hours.retain(|hour, _| hour.starts_with(last_day.as_str()));
         let columns = [("HOUR", "/hour"), SUBMISSIONS, ENTRIES];
         table(
@@ -160,23 +163,23 @@ fn bars(columns: &Columns, rows: &[Value], value: &str, of: Option<&str>) -> Str
     table(&[columns, &[("", "/bar")]].concat(), &rows, Tz::UTC)
 }
 
-fn records_of(sums: &Sums, name: &str) -> i64 {
-    sums.get(name).map_or(0, |sum| sum.records)
+fn records_of(aggregate: &Aggregate, name: &str) -> i64 {
+    aggregate.get(name).map_or(0, |sum| sum.records)
 }
 
 fn as_json(overview: Overview<'_>) -> Value {
     let Overview {
         scope,
         zone,
-        cells,
+        counters,
         batches,
         prizes,
         ..
     } = overview;
     let are_all = overview.days.are_all();
-    let days = by_dimension(cells, Metric::Days);
-    let new = by_day(cells, Metric::NewPhones);
-    let active = by_day(cells, Metric::ActivePhones);
+    let days = by_dimension(counters, Metric::Days);
+    let new = by_day(counters, Metric::NewPhones);
+    let active = by_day(counters, Metric::ActivePhones);
     let day = |(day, sum): (&String, &Amount)| {
         json!({
             "day": day,
@@ -187,9 +190,9 @@ fn as_json(overview: Overview<'_>) -> Value {
         })
     };
     let range = |(range, sum): (String, Amount)| json!({ "range": range, "phones": sum.records, "entries": sum.entries });
-    let by_entries = || phones_by_entries(cells).into_iter().map(range);
+    let by_entries = || phones_by_entries(counters).into_iter().map(range);
     let all = total(&days);
-    let redeemed = by_dimension(cells, Metric::Batches);
+    let redeemed = by_dimension(counters, Metric::Batches);
     let batch = |batch: &Batch| {
         let redeemed = records_of(&redeemed, &batch.name);
         json!({ "batch": batch.name, "codes": batch.count(), "redeemed": redeemed, "prize": batch.prize })
@@ -203,8 +206,8 @@ fn as_json(overview: Overview<'_>) -> Value {
             "left_at_most": left.at_most,
         })
     };
-    let hours = sums(cells, Metric::Outcomes, |cell| {
-        format!("{}:00:00Z", cell.hour)
+    let hours = aggregate(counters, Metric::Outcomes, |counter| {
+        format!("{}:00:00Z", counter.hour)
     });
     let json = json!({
         "campaign": scope.campaign,
@@ -212,7 +215,7 @@ fn as_json(overview: Overview<'_>) -> Value {
         "timezone": zone.name(),
         "submissions": all.records,
         "entries": all.entries,
-        "unknown_now": unknown_now(cells),
+        "unknown_now": unknown_now(counters),
         // Unknown for some days: a phone counts on the day of its first submission.
         "phones": are_all.then(|| total(&new).records),
         "entries_per_phone": are_all.then(|| by_entries().collect::<Vec<_>>()),
@@ -220,17 +223,17 @@ fn as_json(overview: Overview<'_>) -> Value {
         "days": days.iter().map(day).collect::<Vec<_>>(),
         "hours": list(&["hour"], &hours),
         "codes": batches.iter().map(batch).collect::<Vec<_>>(),
-        "receipts_by_hand_percent": by_hand_percent(cells),
-        "seconds_to_decide": { "receipt": waits(cells, Kind::Receipt), "code": waits(cells, Kind::Code) },
+        "receipts_by_hand_percent": by_hand_percent(counters),
+        "seconds_to_decide": { "receipt": waits(counters, Kind::Receipt), "code": waits(counters, Kind::Code) },
         "prizes_left": prizes.iter().map(left).collect::<Vec<_>>(),
     });
     let lists =
-        LISTS.map(|(metric, name, parts)| (name, list(parts, &by_dimension(cells, metric))));
+        LISTS.map(|(metric, name, parts)| (name, list(parts, &by_dimension(counters, metric))));
     extended(json, lists)
 }
 
 /// Empty parts are null.
-fn list(names: &[&str], sums: &Sums) -> Value {
+fn list(names: &[&str], aggregate: &Aggregate) -> Value {
     let row = |(dimension, sum): (&String, &Amount)| {
         let parts = dimension.splitn(names.len(), '#');
         let parts = parts.map(|part| Some(part).filter(|part| !part.is_empty()));
@@ -240,12 +243,12 @@ fn list(names: &[&str], sums: &Sums) -> Value {
         row.insert("entries".to_owned(), json!(sum.entries));
         Value::Object(row)
     };
-    sums.iter().map(row).collect()
+    aggregate.iter().map(row).collect()
 }
 
 /// Upper ends of spans; null is beyond the last.
-fn waits(cells: &Cells, kind: Kind) -> Value {
-    let seconds = |percent| match wait(cells, kind, percent) {
+fn waits(counters: &Counters, kind: Kind) -> Value {
+    let seconds = |percent| match wait(counters, kind, percent) {
         Some(Percentile::AtMost(seconds)) => json!(seconds),
         Some(Percentile::MoreThan(_)) | None => Value::Null,
     };

@@ -4,8 +4,8 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::cli::CountAction;
-use crate::numbers::{self, Difference, Verification};
 use crate::prelude::*;
+use crate::statistics::{self, Difference, Verification};
 use crate::terminal::EXIT_FAILURE;
 use crate::view::table;
 
@@ -36,7 +36,7 @@ pub(super) async fn verify(
     };
     if is_recount {
         // Checked before and after everything is read.
-        numbers::check_quiet(tables, scope, None, clock.now()).await?;
+        statistics::check_quiet(tables, scope, None, clock.now()).await?;
     }
     let question = format!(
         "This reads the submissions and entrants of all campaigns, which AWS charges for.{more} Go on?"
@@ -45,9 +45,11 @@ pub(super) async fn verify(
     let found = count(scope, tables, clock, terminal).await?;
     if is_recount && !found.differences.is_empty() {
         let details = json!({ "cells": found.differences.len() });
-        let action = Action::new(numbers::RECOUNT).in_scope(scope).with(details);
+        let action = Action::new(statistics::RECOUNT)
+            .in_scope(scope)
+            .with(details);
         tables.audit.append(action, clock.now()).await?;
-        numbers::recount(tables, scope, &found, clock.now()).await?;
+        statistics::recount(tables, scope, &found, clock.now()).await?;
     }
     let mut report = report(scope, &found, is_recount);
     // Those that are left by a recount, or wrong.
@@ -70,7 +72,7 @@ async fn count(
     terminal: &mut Terminal<'_>,
 ) -> Result<Verification> {
     let read = AtomicU64::new(0);
-    let mut verifying = pin!(numbers::verify(tables, scope, &read, clock.now()));
+    let mut verifying = pin!(statistics::verify(tables, scope, &read, clock.now()));
     let mut progress = Progress::without_total(clock, "records read:");
     let mut ticks = tokio::time::interval(PROGRESS_INTERVAL);
     let found = loop {
@@ -87,7 +89,7 @@ fn report(scope: &Scope, found: &Verification, is_recount: bool) -> Report {
     let Verification {
         records,
         unreadable,
-        cells,
+        counters,
         differences,
         ..
     } = found;
@@ -96,7 +98,7 @@ fn report(scope: &Scope, found: &Verification, is_recount: bool) -> Report {
     let mut text = format!(
         "{} records give {} numbers.\n",
         grouped(*records),
-        count_of(*cells)
+        count_of(*counters)
     );
     if *unreadable > 0 {
         text += &format!(
@@ -121,7 +123,7 @@ fn report(scope: &Scope, found: &Verification, is_recount: bool) -> Report {
         "environment": scope.environment,
         "records": records,
         "unreadable": unreadable,
-        "cells": cells,
+        "cells": counters,
         "corrected": is_recount && is_complete,
         "differences": views,
     });
@@ -142,16 +144,16 @@ const COLUMNS: [(&str, &str); 9] = [
 
 fn as_json(difference: &Difference) -> Value {
     let Difference {
-        cell,
+        counter,
         counted,
         expected,
         is_changing,
     } = difference;
     json!({
-        "metric": cell.metric.as_str(),
-        "day": cell.day,
-        "hour": cell.hour,
-        "dimension": cell.dimension,
+        "metric": counter.metric.as_str(),
+        "day": counter.day,
+        "hour": counter.hour,
+        "dimension": counter.dimension,
         "counted": { "records": counted.records, "entries": counted.entries },
         "expected": { "records": expected.records, "entries": expected.entries },
         "is_changing": is_changing,

@@ -1,14 +1,14 @@
-//! Reads numbers of campaigns, and compares them with a count of all records.
+//! Reads statistics of campaigns, and compares them with a count of all records.
 
-pub mod sums;
+pub mod aggregate;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use chrono_tz::UTC;
 use common::domain::audit::AuditRow;
-use common::domain::numbers::{ALL_DAYS, Amount, Cell, ENTRIES_RANGES};
-use common::store::numbers::recount::recount as count_records;
+use common::domain::statistics::{ALL_DAYS, Amount, Counter, ENTRIES_RANGES};
+use common::store::statistics::recount::recount as count_records;
 
 use crate::prelude::*;
 
@@ -41,22 +41,25 @@ impl Days {
     }
 }
 
-pub async fn read(tables: &Tables, scope: &Scope, days: Days) -> Result<Cells> {
-    let totals = tables.numbers.cells(scope, Metric::Days, ALL_DAYS).await?;
-    let totals: Cells = totals
+pub async fn read(tables: &Tables, scope: &Scope, days: Days) -> Result<Counters> {
+    let totals = tables
+        .statistics
+        .counters(scope, Metric::Days, ALL_DAYS)
+        .await?;
+    let totals: Counters = totals
         .into_iter()
-        .filter(|(cell, _)| days.contain(&cell.dimension))
+        .filter(|(counter, _)| days.contain(&counter.dimension))
         .collect();
     let days: BTreeSet<_> = names(&totals);
-    let mut cells = of_days(tables, scope, Metric::BY_DAY, days).await?;
-    cells.merge(totals);
-    Ok(cells)
+    let mut counters = of_days(tables, scope, Metric::BY_DAY, days).await?;
+    counters.merge(totals);
+    Ok(counters)
 }
 
-fn names(totals: &Cells) -> BTreeSet<String> {
+fn names(totals: &Counters) -> BTreeSet<String> {
     totals
         .iter()
-        .map(|(cell, _)| cell.dimension.clone())
+        .map(|(counter, _)| counter.dimension.clone())
         .collect()
 }
 
@@ -65,23 +68,26 @@ async fn of_days(
     scope: &Scope,
     metrics: &[Metric],
     days: BTreeSet<String>,
-) -> Result<Cells, StoreError> {
+) -> Result<Counters, StoreError> {
     let mut reads = Vec::new();
     for day in days {
         reads.extend(metrics.iter().map(|metric| (*metric, day.clone())));
     }
     let reads = reads
         .into_iter()
-        .map(|(metric, day)| async move { tables.numbers.cells(scope, metric, &day).await });
-    let mut all = Cells::default();
-    for cells in concurrently(reads).await? {
-        all.merge(cells);
+        .map(|(metric, day)| async move { tables.statistics.counters(scope, metric, &day).await });
+    let mut all = Counters::default();
+    for counters in concurrently(reads).await? {
+        all.merge(counters);
     }
     Ok(all)
 }
 
 pub async fn entries(tables: &Tables, scope: &Scope) -> Result<i64> {
-    let totals = tables.numbers.cells(scope, Metric::Days, ALL_DAYS).await?;
+    let totals = tables
+        .statistics
+        .counters(scope, Metric::Days, ALL_DAYS)
+        .await?;
     Ok(totals.iter().map(|(_, amount)| amount.entries).sum())
 }
 
@@ -93,7 +99,7 @@ pub async fn phones_by_entries(
     let phones = |range: &str| {
         found
             .iter()
-            .filter(|(cell, _)| cell.dimension == range)
+            .filter(|(counter, _)| counter.dimension == range)
             .map(|(_, amount)| amount.records)
             .sum()
     };
@@ -101,14 +107,17 @@ pub async fn phones_by_entries(
 }
 
 /// One query per day.
-pub async fn of_all_days(tables: &Tables, scope: &Scope, metric: Metric) -> Result<Cells> {
-    let totals = tables.numbers.cells(scope, Metric::Days, ALL_DAYS).await?;
+pub async fn of_all_days(tables: &Tables, scope: &Scope, metric: Metric) -> Result<Counters> {
+    let totals = tables
+        .statistics
+        .counters(scope, Metric::Days, ALL_DAYS)
+        .await?;
     Ok(of_days(tables, scope, &[metric], names(&totals)).await?)
 }
 
 #[derive(Clone, Debug)]
 pub struct Difference {
-    pub cell: Cell,
+    pub counter: Counter,
     pub counted: Amount,
     pub expected: Amount,
     /// Changed during the reading, or counts a submission refused lately.
@@ -120,13 +129,13 @@ pub struct Verification {
     pub records: u64,
     /// Records of a later version, or damaged ones; not counted.
     pub unreadable: u64,
-    pub cells: usize,
+    pub counters: usize,
     /// The latest change, except of submissions refused at once.
     pub last_change: Option<Timestamp>,
     pub differences: Vec<Difference>,
 }
 
-/// Compares the numbers with all records. `read` counts records so far; `now` is the start.
+/// Compares the statistics with all records. `read` counts records so far; `now` is the start.
 pub async fn verify(
     tables: &Tables,
     scope: &Scope,
@@ -147,32 +156,37 @@ pub async fn verify(
     ))
     .await?;
     let mut days: BTreeSet<_> = expected
-        .cells
+        .counters
         .iter()
-        .map(|(cell, _)| cell.day.clone())
+        .map(|(counter, _)| counter.day.clone())
         .collect();
-    days.extend(before.iter().map(|(cell, _)| cell.day.clone()));
+    days.extend(before.iter().map(|(counter, _)| counter.day.clone()));
     days.remove(ALL_DAYS);
     let mut counted = of_days(tables, scope, Metric::BY_DAY, days).await?;
-    counted.merge(tables.numbers.cells(scope, Metric::Days, ALL_DAYS).await?);
-    let difference = |(cell, _): (Cell, Amount)| Difference {
-        counted: counted.amount(&cell),
-        expected: expected.cells.amount(&cell),
-        is_changing: counted.amount(&cell) != before.amount(&cell)
-            || expected.recently_refused.contains(&cell),
-        cell,
+    counted.merge(
+        tables
+            .statistics
+            .counters(scope, Metric::Days, ALL_DAYS)
+            .await?,
+    );
+    let difference = |(counter, _): (Counter, Amount)| Difference {
+        counted: counted.amount(&counter),
+        expected: expected.counters.amount(&counter),
+        is_changing: counted.amount(&counter) != before.amount(&counter)
+            || expected.recently_refused.contains(&counter),
+        counter,
     };
-    let differing = Cells::change(counted.clone(), expected.cells.clone());
+    let differing = Counters::change(counted.clone(), expected.counters.clone());
     Ok(Verification {
         records: expected.records,
         unreadable: expected.unreadable,
-        cells: expected.cells.len(),
+        counters: expected.counters.len(),
         last_change: expected.last_change,
         differences: differing.into_iter().map(difference).collect(),
     })
 }
 
-/// Sets a paused campaign's numbers to a count of all records, except changing ones: it still
+/// Sets a paused campaign's counters to a count of all records, except changing ones: it still
 /// records refusals. Nothing may have changed in the last five minutes, since a change still to be
 /// counted would count twice. The alarm `counting-behind` tells if the streams lag; this function
 /// does not know.
@@ -189,7 +203,9 @@ pub async fn recount(
         .filter(|difference| !difference.is_changing);
     let corrections = settled.map(|one| {
         let missing = one.expected.minus(one.counted);
-        tables.numbers.correct(&one.cell, one.counted, missing)
+        tables
+            .statistics
+            .correct(&one.counter, one.counted, missing)
     });
     if concurrently(corrections).await?.contains(&false) {
         bail!(

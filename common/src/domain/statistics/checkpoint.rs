@@ -1,15 +1,15 @@
 //! The position up to which a shard's changes are counted. A stream can deliver changes again,
-//! always in order: changes up to the mark are skipped, and it moves in the transaction that
+//! always in order: changes up to the checkpoint are skipped, and it moves in the transaction that
 //! counts.
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-use super::Cells;
+use super::Counters;
 
-/// A transaction takes 100 items, one of which is the mark.
-pub const MAX_CELLS: usize = 90;
+/// A transaction takes 100 items, one of which is the checkpoint.
+pub const MAX_COUNTERS: usize = 90;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SequenceNumber(String);
@@ -61,16 +61,16 @@ impl PartialOrd for SequenceNumber {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShardCheckpoint {
     pub sequence: SequenceNumber,
-    /// Counted cells of this change; `None` when all are. A phone active on a hundred days has more
-    /// than a transaction takes.
-    pub cells: Option<usize>,
+    /// The number of this change's counters that are counted; `None` when all are. A phone active on a
+    /// hundred days has more than a transaction takes.
+    pub counted: Option<usize>,
 }
 
 impl ShardCheckpoint {
     fn counted_of(&self, sequence: &SequenceNumber) -> Option<usize> {
         match sequence.cmp(&self.sequence) {
             Ordering::Less => None,
-            Ordering::Equal => self.cells,
+            Ordering::Equal => self.counted,
             Ordering::Greater => Some(0),
         }
     }
@@ -79,59 +79,59 @@ impl ShardCheckpoint {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     pub sequence: SequenceNumber,
-    pub cells: Cells,
+    pub counters: Counters,
 }
 
 impl Change {
-    pub fn is_uncounted(&self, mark: Option<&ShardCheckpoint>) -> bool {
-        mark.is_none_or(|mark| mark.counted_of(&self.sequence).is_some())
+    pub fn is_uncounted(&self, checkpoint: Option<&ShardCheckpoint>) -> bool {
+        checkpoint.is_none_or(|checkpoint| checkpoint.counted_of(&self.sequence).is_some())
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Possibly empty; the mark moves all the same.
-    pub cells: Cells,
-    pub mark: ShardCheckpoint,
+    /// Possibly empty; the checkpoint moves all the same.
+    pub counters: Counters,
+    pub checkpoint: ShardCheckpoint,
 }
 
 /// `changes` are in the shard's order; `None` when all are counted.
-pub fn next_step(changes: &[Change], mark: Option<&ShardCheckpoint>) -> Option<Step> {
+pub fn next_step(changes: &[Change], checkpoint: Option<&ShardCheckpoint>) -> Option<Step> {
     let mut step: Option<Step> = None;
-    for Change { sequence, cells } in changes {
-        let counted = mark.map_or(Some(0), |mark| mark.counted_of(sequence));
-        let Some(counted) = counted.filter(|counted| *counted < cells.len()) else {
+    for Change { sequence, counters } in changes {
+        let counted = checkpoint.map_or(Some(0), |checkpoint| checkpoint.counted_of(sequence));
+        let Some(counted) = counted.filter(|counted| *counted < counters.len()) else {
             continue;
         };
-        let left = cells
+        let left = counters
             .iter()
             .skip(counted)
-            .map(|(cell, amount)| (cell.clone(), amount));
+            .map(|(counter, amount)| (counter.clone(), amount));
         let Some(begun) = &mut step else {
-            let is_cut = cells.len() - counted > MAX_CELLS;
-            let mark = ShardCheckpoint {
+            let is_cut = counters.len() - counted > MAX_COUNTERS;
+            let checkpoint = ShardCheckpoint {
                 sequence: sequence.clone(),
-                cells: is_cut.then_some(counted + MAX_CELLS),
+                counted: is_cut.then_some(counted + MAX_COUNTERS),
             };
             step = Some(Step {
-                cells: left.take(MAX_CELLS).collect(),
-                mark,
+                counters: left.take(MAX_COUNTERS).collect(),
+                checkpoint,
             });
             if is_cut {
                 return step;
             }
             continue;
         };
-        let mut both = begun.cells.clone();
-        left.for_each(|(cell, amount)| both.add(cell, amount));
-        if both.len() > MAX_CELLS {
+        let mut both = begun.counters.clone();
+        left.for_each(|(counter, amount)| both.add(counter, amount));
+        if both.len() > MAX_COUNTERS {
             return step;
         }
         *begun = Step {
-            cells: both,
-            mark: ShardCheckpoint {
+            counters: both,
+            checkpoint: ShardCheckpoint {
                 sequence: sequence.clone(),
-                cells: None,
+                counted: None,
             },
         };
     }
@@ -143,20 +143,20 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::numbers::{Amount, Cell, Metric};
     use crate::domain::scope::Environment;
+    use crate::domain::statistics::{Amount, Counter, Metric};
 
     fn number(sequence: usize) -> SequenceNumber {
         (sequence + 1).to_string().parse().expect("a number")
     }
 
-    fn cell(number: usize) -> Cell {
+    fn counter(number: usize) -> Counter {
         let scope = crate::domain::scope::Scope {
             campaign: "demo".parse().expect("a slug"),
             environment: Environment::Live,
         };
         let (day, hour) = ("2026-11-22".to_owned(), String::new());
-        Cell {
+        Counter {
             scope,
             metric: Metric::Regions,
             day,
@@ -165,12 +165,12 @@ mod tests {
         }
     }
 
-    fn cells(amounts: impl IntoIterator<Item = (usize, i64)>) -> Cells {
+    fn counters(amounts: impl IntoIterator<Item = (usize, i64)>) -> Counters {
         let amounts = amounts.into_iter();
         amounts
             .map(|(number, records)| {
                 (
-                    cell(number),
+                    counter(number),
                     Amount {
                         records,
                         entries: 0,
@@ -182,34 +182,34 @@ mod tests {
 
     #[derive(Default)]
     struct Table {
-        numbers: Cells,
-        mark: Option<ShardCheckpoint>,
+        counters: Counters,
+        checkpoint: Option<ShardCheckpoint>,
         transactions: usize,
     }
 
     impl Table {
-        /// Counts a batch up to `most` transactions.
-        fn count(&mut self, batch: &[Change], most: usize) {
-            for _ in 0..most {
-                let Some(step) = next_step(batch, self.mark.as_ref()) else {
+        /// Counts a batch up to `limit` transactions.
+        fn count(&mut self, batch: &[Change], limit: usize) {
+            for _ in 0..limit {
+                let Some(step) = next_step(batch, self.checkpoint.as_ref()) else {
                     return;
                 };
-                assert!(step.cells.len() <= MAX_CELLS);
+                assert!(step.counters.len() <= MAX_COUNTERS);
                 assert!(
                     batch
                         .iter()
-                        .any(|change| change.is_uncounted(self.mark.as_ref()))
+                        .any(|change| change.is_uncounted(self.checkpoint.as_ref()))
                 );
-                self.numbers.merge(step.cells);
-                self.mark = Some(step.mark);
+                self.counters.merge(step.counters);
+                self.checkpoint = Some(step.checkpoint);
                 self.transactions += 1;
             }
         }
     }
 
-    fn sum(changes: &[Change]) -> Cells {
-        changes.iter().fold(Cells::default(), |mut sum, change| {
-            sum.merge(change.cells.clone());
+    fn sum(changes: &[Change]) -> Counters {
+        changes.iter().fold(Counters::default(), |mut sum, change| {
+            sum.merge(change.counters.clone());
             sum
         })
     }
@@ -241,80 +241,83 @@ mod tests {
         let small: Vec<_> = (0..80)
             .map(|n| Change {
                 sequence: number(n),
-                cells: cells([(n, 1)]),
+                counters: counters([(n, 1)]),
             })
             .collect();
         let mut table = Table::default();
         table.count(&small, usize::MAX);
-        assert_eq!((table.transactions, table.numbers.len()), (1, 80));
+        assert_eq!((table.transactions, table.counters.len()), (1, 80));
         let wide = [Change {
             sequence: number(100),
-            cells: cells((0..200).map(|n| (n, -1))),
+            counters: counters((0..200).map(|n| (n, -1))),
         }];
         table.count(&wide, 1);
         assert_eq!(
-            table.mark,
+            table.checkpoint,
             Some(ShardCheckpoint {
                 sequence: number(100),
-                cells: Some(90)
+                counted: Some(90)
             })
         );
         table.count(&wide, usize::MAX);
-        assert_eq!((table.transactions, table.numbers.len()), (4, 120));
+        assert_eq!((table.transactions, table.counters.len()), (4, 120));
         assert_eq!(
-            table.mark,
+            table.checkpoint,
             Some(ShardCheckpoint {
                 sequence: number(100),
-                cells: None
+                counted: None
             })
         );
-        assert_eq!(next_step(&wide, table.mark.as_ref()), None);
-        assert!(!wide[0].is_uncounted(table.mark.as_ref()) && wide[0].is_uncounted(None));
+        assert_eq!(next_step(&wide, table.checkpoint.as_ref()), None);
+        assert!(!wide[0].is_uncounted(table.checkpoint.as_ref()) && wide[0].is_uncounted(None));
         assert_eq!(number(100).to_string(), "101");
     }
 
     #[test]
-    fn as_many_cells_as_fit_into_a_transaction_are_one() {
+    fn as_many_counters_as_fit_into_a_transaction_are_one() {
         let of = |first, count| Change {
             sequence: number(first),
-            cells: cells((first..first + count).map(|n| (n, 1))),
+            counters: counters((first..first + count).map(|n| (n, 1))),
         };
         let whole = Some(ShardCheckpoint {
             sequence: number(0),
-            cells: None,
+            counted: None,
         });
         assert_eq!(
-            next_step(&[of(0, MAX_CELLS)], None).map(|step| step.mark),
+            next_step(&[of(0, MAX_COUNTERS)], None).map(|step| step.checkpoint),
             whole
         );
-        let step = next_step(&[of(0, 40), of(40, MAX_CELLS - 40), of(MAX_CELLS, 1)], None)
-            .expect("a step");
+        let step = next_step(
+            &[of(0, 40), of(40, MAX_COUNTERS - 40), of(MAX_COUNTERS, 1)],
+            None,
+        )
+        .expect("a step");
         assert_eq!(
-            (step.cells.len(), step.mark),
+            (step.counters.len(), step.checkpoint),
             (
-                MAX_CELLS,
+                MAX_COUNTERS,
                 ShardCheckpoint {
                     sequence: number(40),
-                    cells: None
+                    counted: None
                 }
             )
         );
     }
 
     #[test]
-    fn cancelling_changes_move_the_mark_and_empty_ones_do_not() {
+    fn cancelling_changes_move_the_checkpoint_and_empty_ones_do_not() {
         let change = |n, amounts: &[(usize, i64)]| Change {
             sequence: number(n),
-            cells: cells(amounts.iter().copied()),
+            counters: counters(amounts.iter().copied()),
         };
         let batch = [change(1, &[(1, 1)]), change(2, &[(1, -1)]), change(3, &[])];
         let step = next_step(&batch, None).expect("a step");
-        assert!(step.cells.is_empty());
+        assert!(step.counters.is_empty());
         assert_eq!(
-            step.mark,
+            step.checkpoint,
             ShardCheckpoint {
                 sequence: number(2),
-                cells: None
+                counted: None
             }
         );
         assert_eq!(next_step(&batch[2..], None), None);
@@ -332,19 +335,19 @@ mod tests {
                 .enumerate()
                 .map(|(n, (width, first, amount))| Change {
                     sequence: number(n),
-                    cells: cells((0..*width).map(|offset| (first + offset, *amount))),
+                    counters: counters((0..*width).map(|offset| (first + offset, *amount))),
                 })
                 .collect();
             let mut table = Table::default();
             for (back, length, most) in deliveries {
                 // Streams do not pass unconfirmed changes.
-                let next = changes.iter().position(|change| change.is_uncounted(table.mark.as_ref()));
+                let next = changes.iter().position(|change| change.is_uncounted(table.checkpoint.as_ref()));
                 let start = next.unwrap_or(changes.len()).saturating_sub(back);
                 let end = (start + length).min(changes.len());
                 table.count(&changes[start..end], most);
             }
             table.count(&changes, usize::MAX);
-            prop_assert_eq!(table.numbers, sum(&changes));
+            prop_assert_eq!(table.counters, sum(&changes));
         }
     }
 }

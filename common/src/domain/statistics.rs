@@ -1,10 +1,10 @@
-//! The numbers of a campaign: the cells in which a submission or an entrant counts.
+//! The statistics of a campaign: the counters in which a submission or an entrant counts.
 //!
-//! A change of a record adds the cells of its new image and subtracts those of its old one, so
-//! every number is a sum over the current records.
+//! A change of a record adds the counters of its new image and subtracts those of its old one, so
+//! every counter is a sum over the current records.
 
+pub mod checkpoint;
 pub mod decision_time;
-pub mod mark;
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::IntoIter;
@@ -33,7 +33,7 @@ text_enum! {
         Receipts = "receipts",
         /// Later decisions by cause and length of the wait: `receipt#60`.
         Decisions = "decisions",
-        /// Decisions and second looks by the hour: `decided`, `agreed#service`.
+        /// Decisions and spot checks by the hour: `decided`, `agreed#service`.
         Reviews = "reviews",
         /// Phones by the day of their first submission that counts.
         NewPhones = "new_phones",
@@ -54,15 +54,15 @@ impl Metric {
 }
 
 pub const DECIDED: &str = "decided";
-/// A second look confirmed the verdict; the first decider follows.
+/// A spot check confirmed the verdict; the first decider follows.
 pub const AGREED: &str = "agreed";
-/// A second look gave another verdict; the first decider follows.
+/// A spot check gave another verdict; the first decider follows.
 pub const DIFFERED: &str = "differed";
 
 pub const ALL_DAYS: &str = "all";
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Cell {
+pub struct Counter {
     pub scope: Scope,
     pub metric: Metric,
     /// Day of the submission in the campaign's zone, `YYYY-MM-DD`, or [`ALL_DAYS`].
@@ -103,15 +103,15 @@ impl Amount {
 
 /// No amount is zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cells(BTreeMap<Cell, Amount>);
+pub struct Counters(BTreeMap<Counter, Amount>);
 
-impl Cells {
-    pub fn add(&mut self, cell: Cell, amount: Amount) {
-        let sum = self.amount(&cell).plus(amount);
+impl Counters {
+    pub fn add(&mut self, counter: Counter, amount: Amount) {
+        let sum = self.amount(&counter).plus(amount);
         if sum == Amount::default() {
-            self.0.remove(&cell);
+            self.0.remove(&counter);
         } else {
-            self.0.insert(cell, sum);
+            self.0.insert(counter, sum);
         }
     }
 
@@ -119,19 +119,19 @@ impl Cells {
         others
             .0
             .into_iter()
-            .for_each(|(cell, amount)| self.add(cell, amount));
+            .for_each(|(counter, amount)| self.add(counter, amount));
     }
 
     #[must_use]
     pub fn change(old: Self, mut new: Self) -> Self {
         old.0
             .into_iter()
-            .for_each(|(cell, amount)| new.add(cell, amount.negated()));
+            .for_each(|(counter, amount)| new.add(counter, amount.negated()));
         new
     }
 
-    pub fn amount(&self, cell: &Cell) -> Amount {
-        self.0.get(cell).copied().unwrap_or_default()
+    pub fn amount(&self, counter: &Counter) -> Amount {
+        self.0.get(counter).copied().unwrap_or_default()
     }
 
     pub fn len(&self) -> usize {
@@ -142,31 +142,31 @@ impl Cells {
         self.0.is_empty()
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (&Cell, Amount)> {
-        self.0.iter().map(|(cell, amount)| (cell, *amount))
+    pub fn iter(&self) -> impl Iterator<Item = (&Counter, Amount)> {
+        self.0.iter().map(|(counter, amount)| (counter, *amount))
     }
 }
 
-impl IntoIterator for Cells {
-    type Item = (Cell, Amount);
-    type IntoIter = IntoIter<Cell, Amount>;
+impl IntoIterator for Counters {
+    type Item = (Counter, Amount);
+    type IntoIter = IntoIter<Counter, Amount>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.into_iter()
     }
 }
 
-impl FromIterator<(Cell, Amount)> for Cells {
-    fn from_iter<I: IntoIterator<Item = (Cell, Amount)>>(amounts: I) -> Self {
-        let mut cells = Self::default();
+impl FromIterator<(Counter, Amount)> for Counters {
+    fn from_iter<I: IntoIterator<Item = (Counter, Amount)>>(amounts: I) -> Self {
+        let mut counters = Self::default();
         amounts
             .into_iter()
-            .for_each(|(cell, amount)| cells.add(cell, amount));
-        cells
+            .for_each(|(counter, amount)| counters.add(counter, amount));
+        counters
     }
 }
 
-pub fn of_submission(submission: &Submission) -> Cells {
+pub fn of_submission(submission: &Submission) -> Counters {
     let Submission {
         scope,
         day,
@@ -179,12 +179,12 @@ pub fn of_submission(submission: &Submission) -> Cells {
         entries: i64::from(status.entries()),
     };
     let is_accepted = status.state() == State::Accepted;
-    let mut cells = Cells::default();
+    let mut counters = Counters::default();
     let mut count = |metric, day: &str, hour: &str, dimension: &str| {
         let dimension = dimension.chars().take(MAX_DIMENSION_CHARS).collect();
         let (day, hour) = (day.to_owned(), hour.to_owned());
-        cells.add(
-            Cell {
+        counters.add(
+            Counter {
                 scope: scope.clone(),
                 metric,
                 day,
@@ -233,7 +233,7 @@ pub fn of_submission(submission: &Submission) -> Cells {
     {
         count(Metric::Reviews, day, &utc_hour(decision.at), DECIDED);
     }
-    if let Some(look) = &submission.second_look {
+    if let Some(look) = &submission.spot_check {
         let agreed = if look.agrees { AGREED } else { DIFFERED };
         let by = if submission.decision.is_some() {
             "operator"
@@ -247,7 +247,7 @@ pub fn of_submission(submission: &Submission) -> Cells {
             &format!("{agreed}#{by}"),
         );
     }
-    cells
+    counters
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -258,7 +258,7 @@ pub struct EntrantCounts {
 }
 
 /// Empty while no submission of the phone counts.
-pub fn of_entrant(entrant: &EntrantCounts) -> Cells {
+pub fn of_entrant(entrant: &EntrantCounts) -> Counters {
     let EntrantCounts {
         scope,
         days,
@@ -269,15 +269,15 @@ pub fn of_entrant(entrant: &EntrantCounts) -> Cells {
         .filter(|(_, submissions)| **submissions > 0)
         .map(|(day, _)| day);
     let Some(first) = active.clone().min() else {
-        return Cells::default();
+        return Counters::default();
     };
     let amount = Amount {
         records: 1,
         entries: i64::try_from(*entries).unwrap_or(i64::MAX),
     };
-    let cell = |metric, day: &String, dimension: &str| {
+    let counter = |metric, day: &String, dimension: &str| {
         let (day, dimension) = (day.clone(), dimension.to_owned());
-        Cell {
+        Counter {
             scope: scope.clone(),
             metric,
             day,
@@ -289,15 +289,15 @@ pub fn of_entrant(entrant: &EntrantCounts) -> Cells {
         entries: 0,
         ..amount
     };
-    let mut cells: Cells = active
-        .map(|day| (cell(Metric::ActivePhones, day, ""), once))
+    let mut counters: Counters = active
+        .map(|day| (counter(Metric::ActivePhones, day, ""), once))
         .collect();
-    cells.add(cell(Metric::NewPhones, first, ""), once);
-    cells.add(
-        cell(Metric::EntriesPerPhone, first, entries_range(*entries)),
+    counters.add(counter(Metric::NewPhones, first, ""), once);
+    counters.add(
+        counter(Metric::EntriesPerPhone, first, entries_range(*entries)),
         amount,
     );
-    cells
+    counters
 }
 
 pub const ENTRIES_RANGES: [&str; 5] = ["0", "1", "2", "3-5", "6+"];

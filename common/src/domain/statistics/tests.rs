@@ -40,15 +40,15 @@ fn accept(entries: u32) -> Transition {
 }
 
 /// `metric day hour dimension records entries`, a line each.
-fn shown(cells: &Cells) -> Vec<String> {
-    let line = |(cell, amount): (&Cell, Amount)| {
-        let Cell {
+fn shown(counters: &Counters) -> Vec<String> {
+    let line = |(counter, amount): (&Counter, Amount)| {
+        let Counter {
             metric,
             day,
             hour,
             dimension,
             ..
-        } = cell;
+        } = counter;
         format!(
             "{} {day} {hour} {dimension} {} {}",
             metric.as_str(),
@@ -56,7 +56,7 @@ fn shown(cells: &Cells) -> Vec<String> {
             amount.entries
         )
     };
-    cells.iter().map(line).collect()
+    counters.iter().map(line).collect()
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn settling_moves_a_submission_from_one_cell_to_another() {
     };
     let after = before.apply(&accept(3), found, later(59)).expect("open");
     assert_eq!(
-        shown(&Cells::change(
+        shown(&Counters::change(
             of_submission(&before),
             of_submission(&after)
         )),
@@ -119,8 +119,8 @@ fn settling_moves_a_submission_from_one_cell_to_another() {
             "decisions 1970-01-01  receipt#60 1 3",
         ]
     );
-    assert!(Cells::change(of_submission(&after), of_submission(&after)).is_empty());
-    let undone = Cells::change(of_submission(&after), Cells::default());
+    assert!(Counters::change(of_submission(&after), of_submission(&after)).is_empty());
+    let undone = Counters::change(of_submission(&after), Counters::default());
     assert!(undone.iter().all(|(_, amount)| amount.records == -1));
 }
 
@@ -163,7 +163,7 @@ fn persons_decision_is_told_from_a_refusal_at_once() {
     assert!(
         !of_submission(&refused)
             .iter()
-            .any(|(cell, _)| cell.metric == Metric::Decisions)
+            .any(|(counter, _)| counter.metric == Metric::Decisions)
     );
 }
 
@@ -189,7 +189,7 @@ fn amounts_are_taken_from_each_other() {
         (counted.clone().into_iter().count(), counted.is_empty()),
         (counted.len(), false)
     );
-    assert!(Cells::change(counted.clone(), counted).is_empty());
+    assert!(Counters::change(counted.clone(), counted).is_empty());
 }
 
 #[test]
@@ -238,15 +238,15 @@ fn long_texts_are_cut_so_that_they_fit_into_a_key() {
         region: Some("ä".repeat(500)),
         ..Submission::example()
     };
-    let cells = of_submission(&submission);
-    let longest = cells
+    let counters = of_submission(&submission);
+    let longest = counters
         .iter()
-        .map(|(cell, _)| cell.hour.len() + cell.dimension.len() + 1)
+        .map(|(counter, _)| counter.hour.len() + counter.dimension.len() + 1)
         .max();
     assert_eq!(longest, Some(401));
 }
 
-fn entrant(days: &[(&str, u32)], entries: u64) -> Cells {
+fn entrant(days: &[(&str, u32)], entries: u64) -> Counters {
     let days = days
         .iter()
         .map(|(day, count)| ((*day).to_owned(), *count))
@@ -279,7 +279,7 @@ fn a_phone_is_new_on_its_first_day_and_counts_by_its_entries() {
     );
     let two = entrant(&[("2026-11-22", 2), ("2026-11-23", 1)], 4);
     assert_eq!(
-        shown(&Cells::change(one, two.clone())),
+        shown(&Counters::change(one, two.clone())),
         [
             "active_phones 2026-11-23   1 0",
             "entries_per_phone 2026-11-22  0 -1 0",
@@ -288,7 +288,7 @@ fn a_phone_is_new_on_its_first_day_and_counts_by_its_entries() {
     );
     let first_rejected = entrant(&[("2026-11-22", 0), ("2026-11-23", 1)], 4);
     assert_eq!(
-        shown(&Cells::change(two, first_rejected)),
+        shown(&Counters::change(two, first_rejected)),
         [
             "new_phones 2026-11-22   -1 0",
             "new_phones 2026-11-23   1 0",
@@ -331,13 +331,13 @@ proptest! {
                 _ => Transition::RetryAt(later(seconds)),
             };
             let Ok(after) = submission.apply(&transition, Findings::default(), later(seconds)) else { break };
-            numbers.merge(Cells::change(of_submission(&submission), of_submission(&after)));
+            numbers.merge(Counters::change(of_submission(&submission), of_submission(&after)));
             submission = after;
         }
         prop_assert_eq!(&numbers, &of_submission(&submission));
         for metric in [Metric::Days, Metric::Outcomes, Metric::Regions, Metric::Branches, Metric::Receipts] {
             let records: i64 =
-                numbers.iter().filter(|(cell, _)| cell.metric == metric).map(|(_, amount)| amount.records).sum();
+                numbers.iter().filter(|(counter, _)| counter.metric == metric).map(|(_, amount)| amount.records).sum();
             prop_assert_eq!(records, 1, "{:?}", metric);
         }
     }

@@ -1,4 +1,4 @@
-//! A second look at some settled submissions with a receipt, by another person who does not see the
+//! A spot check of some settled submissions with a receipt, by another person who does not see the
 //! verdict: it measures how often people agree with each other and with the service.
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ const OF_SERVICE: u64 = 10;
 
 /// No effect on the submission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SecondLook {
+pub struct SpotCheck {
     pub by: String,
     pub at: Timestamp,
     /// `None` accepts.
@@ -27,7 +27,7 @@ pub struct SecondLook {
 impl Submission {
     /// A fixed share by the id's digest, so that operators cannot choose. Erased submissions have
     /// nothing to look at, revoked ones had a second decision.
-    pub fn awaits_second_look(&self) -> bool {
+    pub fn awaits_spot_check(&self) -> bool {
         let share = if self.decision.is_some() {
             OF_OPERATORS
         } else {
@@ -36,7 +36,7 @@ impl Submission {
         self.status.is_terminal()
             && self.status.review_status().is_some()
             && self.scope.environment == Environment::Live
-            && self.second_look.is_none()
+            && self.spot_check.is_none()
             && self.phone.is_some()
             && !self.is_revoked()
             && sampling_number(self) < share
@@ -44,16 +44,16 @@ impl Submission {
 
     /// Callers see no change.
     #[must_use]
-    pub fn looked_at_again(&self, by: String, rejects: Option<MessageKey>, at: Timestamp) -> Self {
+    pub fn with_spot_check(&self, by: String, rejects: Option<MessageKey>, at: Timestamp) -> Self {
         let agrees = rejects.is_none() == (self.status.state() == State::Accepted);
-        let second_look = Some(SecondLook {
+        let spot_check = Some(SpotCheck {
             by,
             at,
             rejects,
             agrees,
         });
         Self {
-            second_look,
+            spot_check,
             revision: self.revision.saturating_add(1),
             ..self.clone()
         }
@@ -108,10 +108,10 @@ mod tests {
     }
 
     #[test]
-    fn shares_of_second_looks_are_five_percent_and_one() {
+    fn shares_of_spot_checks_are_five_percent_and_one() {
         let picked = |decision: &dyn Fn() -> Option<OperatorDecision>| {
             (0..20_000)
-                .filter(|number| accepted(*number, decision()).awaits_second_look())
+                .filter(|number| accepted(*number, decision()).awaits_spot_check())
                 .count()
         };
         let (people, service) = (picked(&by_hand), picked(&|| None));
@@ -120,12 +120,12 @@ mod tests {
     }
 
     #[test]
-    fn erased_open_and_reviewed_submissions_need_no_second_look() {
+    fn erased_open_and_reviewed_submissions_need_no_spot_check() {
         let picked = (0..)
             .map(|number| accepted(number, by_hand()))
-            .find(Submission::awaits_second_look);
+            .find(Submission::awaits_spot_check);
         let picked = picked.expect("one in twenty");
-        let again = picked.looked_at_again("juma".to_owned(), None, Timestamp::from_millis(1));
+        let again = picked.with_spot_check("juma".to_owned(), None, Timestamp::from_millis(1));
         assert_eq!(again.revision, picked.revision + 1);
         let open = Submission {
             status: SubmissionStatus::receipt_received(),
@@ -135,7 +135,7 @@ mod tests {
         let mut test = picked.clone();
         test.scope.environment = Environment::Test;
         for other in [again, open, erased, test] {
-            assert!(!other.awaits_second_look(), "{other:?}");
+            assert!(!other.awaits_spot_check(), "{other:?}");
         }
     }
 
@@ -150,8 +150,8 @@ mod tests {
         };
         let agree = |submission: &Submission, rejects| {
             let again =
-                submission.looked_at_again("juma".to_owned(), rejects, Timestamp::from_millis(1));
-            again.second_look.expect("a second look").agrees
+                submission.with_spot_check("juma".to_owned(), rejects, Timestamp::from_millis(1));
+            again.spot_check.expect("a spot check").agrees
         };
         assert_eq!(
             [agree(&accepted, None), agree(&accepted, reject)],

@@ -1,4 +1,4 @@
-//! The `numbers` table: counters, and a mark for each shard of the streams.
+//! The `numbers` table: counters, and a checkpoint for each shard of the streams.
 
 pub mod recount;
 
@@ -12,9 +12,9 @@ use super::{
     During, Item, StoreError, entrants, number, read_number, read_text, required, submissions, text,
 };
 use crate::aws::concurrently;
-use crate::domain::numbers::mark::{ShardCheckpoint, Step};
-use crate::domain::numbers::{Amount, Cell, Cells, Metric, of_entrant, of_submission};
 use crate::domain::scope::Scope;
+use crate::domain::statistics::checkpoint::{ShardCheckpoint, Step};
+use crate::domain::statistics::{Amount, Counter, Counters, Metric, of_entrant, of_submission};
 use crate::domain::timestamp::Timestamp;
 
 /// Scope, metric and day, `demo#live#outcomes#2026-11-22`.
@@ -24,10 +24,10 @@ pub const SORT: &str = "cell";
 pub const VARIABLE: &str = "NUMBERS_TABLE";
 
 /// A stream keeps changes for one day; failed ones can be counted some days later.
-const MARK_RETENTION: Duration = Duration::from_hours(168);
-const MARK: &str = "mark";
+const CHECKPOINT_RETENTION: Duration = Duration::from_hours(168);
+const CHECKPOINT: &str = "mark";
 const SEQUENCE: &str = "sequence";
-const COUNTED_CELLS: &str = "counted_cells";
+const COUNTED: &str = "counted_cells";
 const RECORDS: &str = "records";
 const ENTRIES: &str = "entries";
 
@@ -37,20 +37,20 @@ const READING: &str = "reading numbers";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CountResult {
     Counted,
-    /// Nothing was written; this mark is stored.
-    OtherMark(Option<ShardCheckpoint>),
+    /// Nothing was written; this checkpoint is stored.
+    OtherCheckpoint(Option<ShardCheckpoint>),
 }
 
 store! {
-    Numbers
+    Statistics
 }
 
-impl Numbers {
-    /// Adds a step's amounts and moves the mark, if it is `before`; then deletes empty regions and
+impl Statistics {
+    /// Adds a step's amounts and moves the checkpoint, if it is `before`; then deletes empty regions and
     /// branches.
     ///
-    /// A timeline of two deliveries of one batch: both know mark 7; the first counts and writes
-    /// mark 9; the second's condition fails and returns mark 9, so it skips what is counted.
+    /// A timeline of two deliveries of one batch: both know checkpoint 7; the first counts and writes
+    /// checkpoint 9; the second's condition fails and returns checkpoint 9, so it skips what is counted.
     pub async fn count(
         &self,
         shard: &str,
@@ -58,15 +58,15 @@ impl Numbers {
         step: Step,
         now: Timestamp,
     ) -> Result<CountResult, StoreError> {
-        let mark = self.move_mark(shard, before, &step.mark, now);
+        let checkpoint = self.move_checkpoint(shard, before, &step.checkpoint, now);
         let lowered = step
-            .cells
+            .counters
             .iter()
-            .filter(|(cell, amount)| cell.metric.is_free_text() && amount.records < 0);
-        let lowered: Vec<Cell> = lowered.map(|(cell, _)| cell.clone()).collect();
-        let cells = step.cells.into_iter();
-        let cells = cells.map(|(cell, amount)| self.add(&cell, amount));
-        let items = [mark].into_iter().chain(cells).collect();
+            .filter(|(counter, amount)| counter.metric.is_free_text() && amount.records < 0);
+        let lowered: Vec<Counter> = lowered.map(|(counter, _)| counter.clone()).collect();
+        let counters = step.counters.into_iter();
+        let counters = counters.map(|(counter, amount)| self.add(&counter, amount));
+        let items = [checkpoint].into_iter().chain(counters).collect();
         let reasons = match transaction::write(items).await? {
             TransactionResult::Committed => {
                 self.delete_empty(lowered).await?;
@@ -78,8 +78,8 @@ impl Numbers {
             Some(CancellationCause::ConditionFailed(item)) => {
                 // An earlier delivery may have ended before it deleted.
                 self.delete_empty(lowered).await?;
-                Ok(CountResult::OtherMark(
-                    item.as_ref().map(read_mark).transpose()?,
+                Ok(CountResult::OtherCheckpoint(
+                    item.as_ref().map(read_checkpoint).transpose()?,
                 ))
             }
             Some(
@@ -94,61 +94,63 @@ impl Numbers {
         }
     }
 
-    fn move_mark(
+    fn move_checkpoint(
         &self,
         shard: &str,
         before: Option<&ShardCheckpoint>,
-        mark: &ShardCheckpoint,
+        checkpoint: &ShardCheckpoint,
         now: Timestamp,
     ) -> Write {
-        let part = |mark: &ShardCheckpoint| mark.cells.unwrap_or(0);
+        let part = |checkpoint: &ShardCheckpoint| checkpoint.counted.unwrap_or(0);
         let update = self
             .table
-            .update(format!("{MARK}#{shard}"))
-            .sort(SORT, MARK)
-            .set(SEQUENCE, mark.sequence.to_string())
-            .set(COUNTED_CELLS, part(mark))
-            .expires(now.after(MARK_RETENTION));
+            .update(format!("{CHECKPOINT}#{shard}"))
+            .sort(SORT, CHECKPOINT)
+            .set(SEQUENCE, checkpoint.sequence.to_string())
+            .set(COUNTED, part(checkpoint))
+            .expires(now.after(CHECKPOINT_RETENTION));
         match before {
             Some(before) => update
                 .when_equal(SEQUENCE, before.sequence.to_string())
-                .when_equal(COUNTED_CELLS, part(before)),
+                .when_equal(COUNTED, part(before)),
             None => update.when_absent(SEQUENCE),
         }
     }
 
-    async fn delete_empty(&self, cells: Vec<Cell>) -> Result<(), StoreError> {
-        let deletions = cells.into_iter().map(|cell| self.delete_if_empty(cell));
+    async fn delete_empty(&self, counters: Vec<Counter>) -> Result<(), StoreError> {
+        let deletions = counters
+            .into_iter()
+            .map(|counter| self.delete_if_empty(counter));
         concurrently(deletions).await.map(drop)
     }
 
-    async fn delete_if_empty(&self, cell: Cell) -> Result<bool, StoreError> {
+    async fn delete_if_empty(&self, counter: Counter) -> Result<bool, StoreError> {
         let delete = self
             .table
-            .delete(partition(&cell.scope, cell.metric, &cell.day))
-            .sort(SORT, sort(&cell))
+            .delete(partition(&counter.scope, counter.metric, &counter.day))
+            .sort(SORT, sort(&counter))
             .when_equal(RECORDS, 0)
             .when_equal(ENTRIES, 0);
         transaction::write_one(delete, "deleting an empty number").await
     }
 
-    fn add(&self, cell: &Cell, amount: Amount) -> Write {
+    fn add(&self, counter: &Counter, amount: Amount) -> Write {
         self.table
-            .update(partition(&cell.scope, cell.metric, &cell.day))
-            .sort(SORT, sort(cell))
+            .update(partition(&counter.scope, counter.metric, &counter.day))
+            .sort(SORT, sort(counter))
             .add(RECORDS, number(amount.records))
             .add(ENTRIES, number(amount.entries))
     }
 
-    pub async fn cells(
+    pub async fn counters(
         &self,
         scope: &Scope,
         metric: Metric,
         day: &str,
-    ) -> Result<Cells, StoreError> {
+    ) -> Result<Counters, StoreError> {
         let key = (":partition", text(partition(scope, metric, day)));
         let query = self.table.query("#metric = :partition", [key]);
-        let mut cells = Cells::default();
+        let mut counters = Counters::default();
         for item in all(query.consistent_read(true), READING).await? {
             FIRST.check(&item, READING)?;
             let sort = required(read_text(&item, SORT), READING)?;
@@ -159,8 +161,8 @@ impl Numbers {
                 entries: required(read_number(&item, ENTRIES), READING)?,
             };
             let dimension = dimension.to_owned();
-            cells.add(
-                Cell {
+            counters.add(
+                Counter {
                     scope: scope.clone(),
                     metric,
                     day,
@@ -170,17 +172,17 @@ impl Numbers {
                 amount,
             );
         }
-        Ok(cells)
+        Ok(counters)
     }
 
-    /// Adds the missing amount if the cell is unchanged; a change yet to be counted would count
+    /// Adds the missing amount if the counter is unchanged; a change yet to be counted would count
     /// twice.
     ///
     /// A timeline of two operators: both find that 3 are missing; the first adds them; the second's
     /// condition fails.
     pub async fn correct(
         &self,
-        cell: &Cell,
+        counter: &Counter,
         counted: Amount,
         missing: Amount,
     ) -> Result<bool, StoreError> {
@@ -191,7 +193,7 @@ impl Numbers {
             is_same.to_owned()
         };
         let update = self
-            .add(cell, missing)
+            .add(counter, missing)
             .when(&condition)
             .bind(":counted", counted.records)
             .bind(":counted_entries", counted.entries);
@@ -199,27 +201,27 @@ impl Numbers {
     }
 }
 
-fn sort(cell: &Cell) -> String {
-    format!("{}#{}", cell.hour, cell.dimension)
+fn sort(counter: &Counter) -> String {
+    format!("{}#{}", counter.hour, counter.dimension)
 }
 
 fn partition(scope: &Scope, metric: Metric, day: &str) -> String {
     scope.key(format_args!("{}#{day}", metric.as_str()))
 }
 
-fn read_mark(item: &Item) -> Result<ShardCheckpoint, StoreError> {
+fn read_checkpoint(item: &Item) -> Result<ShardCheckpoint, StoreError> {
     FIRST.check(item, READING)?;
     let sequence = required(read_text(item, SEQUENCE), READING)?;
-    let cells: usize = required(read_number(item, COUNTED_CELLS), READING)?;
+    let counted: usize = required(read_number(item, COUNTED), READING)?;
     Ok(ShardCheckpoint {
         sequence: sequence.parse().during(READING)?,
-        cells: (cells > 0).then_some(cells),
+        counted: (counted > 0).then_some(counted),
     })
 }
 
-pub fn of_item(item: Item) -> Result<Cells, StoreError> {
+pub fn of_item(item: Item) -> Result<Counters, StoreError> {
     if item.is_empty() {
-        Ok(Cells::default())
+        Ok(Counters::default())
     } else if item.contains_key(submissions::KEY) {
         submissions::read(item).map(|submission| of_submission(&submission))
     } else {

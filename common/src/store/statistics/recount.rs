@@ -1,4 +1,4 @@
-//! Counts all records by the stream's rules, to compare with the numbers.
+//! Counts all records by the stream's rules, to compare with the counters.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -6,8 +6,8 @@ use std::pin::pin;
 use futures_util::{StreamExt, TryStreamExt};
 
 use super::of_item;
-use crate::domain::numbers::{Cell, Cells};
 use crate::domain::scope::Scope;
+use crate::domain::statistics::{Counter, Counters};
 use crate::domain::timestamp::Timestamp;
 use crate::store::entrants::Entrants;
 use crate::store::submissions::{Submissions, is_refusal};
@@ -15,14 +15,14 @@ use crate::store::{Item, StoreError, read_number};
 
 #[derive(Clone, Debug, Default)]
 pub struct Recount {
-    pub cells: Cells,
+    pub counters: Counters,
     pub records: u64,
     /// Records that this build cannot read, not counted.
     pub unreadable: u64,
     /// Latest change of submissions that were not refused when made.
     pub last_change: Option<Timestamp>,
-    /// Cells of recent refusals, which a paused campaign still gets.
-    pub recently_refused: BTreeSet<Cell>,
+    /// Counters of recent refusals, which a paused campaign still gets.
+    pub recently_refused: BTreeSet<Counter>,
 }
 
 impl Recount {
@@ -31,17 +31,17 @@ impl Recount {
             self.records += 1;
             let changed = read_number(&item, "updated_at").map(Timestamp::from_millis);
             let is_refusal = is_refusal(&item);
-            let cells = of_item(item).unwrap_or_else(|_| {
+            let counters = of_item(item).unwrap_or_else(|_| {
                 self.unreadable += 1;
-                Cells::default()
+                Counters::default()
             });
             if !is_refusal {
                 self.last_change = self.last_change.max(changed);
             } else if changed > Some(since) {
                 self.recently_refused
-                    .extend(cells.iter().map(|(cell, _)| cell.clone()));
+                    .extend(counters.iter().map(|(counter, _)| counter.clone()));
             }
-            self.cells.merge(cells);
+            self.counters.merge(counters);
         }
     }
 }

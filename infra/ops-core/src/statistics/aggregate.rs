@@ -1,12 +1,12 @@
-//! Sums of a campaign's cells by day, hour and name.
+//! Aggregate of a campaign's counters by day, hour and name.
 
-use common::domain::numbers::decision_time::{Kind, Percentile, percentile};
-use common::domain::numbers::{Amount, Cell, ENTRIES_RANGES, utc_hour};
+use common::domain::statistics::decision_time::{Kind, Percentile, percentile};
+use common::domain::statistics::{Amount, Counter, ENTRIES_RANGES, utc_hour};
 
 use crate::format::visible;
 use crate::prelude::*;
 
-pub type Sums = BTreeMap<String, Amount>;
+pub type Aggregate = BTreeMap<String, Amount>;
 
 /// Consecutive days or hours.
 pub type Series = Vec<(String, Amount)>;
@@ -39,39 +39,48 @@ pub fn scaled(number: i64, of: i64, length: i64) -> i64 {
     }
 }
 
-/// Nonzero sums over all days, by `name`.
-pub fn sums(cells: &Cells, metric: Metric, name: impl Fn(&Cell) -> String) -> Sums {
-    let mut sums = Sums::new();
-    for (cell, amount) in cells.iter().filter(|(cell, _)| cell.metric == metric) {
-        let sum = sums.entry(name(cell)).or_default();
+/// Nonzero aggregate over all days, by `name`.
+pub fn aggregate(
+    counters: &Counters,
+    metric: Metric,
+    name: impl Fn(&Counter) -> String,
+) -> Aggregate {
+    let mut aggregate = Aggregate::new();
+    for (counter, amount) in counters
+        .iter()
+        .filter(|(counter, _)| counter.metric == metric)
+    {
+        let sum = aggregate.entry(name(counter)).or_default();
         sum.records += amount.records;
         sum.entries += amount.entries;
     }
-    // A cell stays when all of it has moved.
-    sums.retain(|_, sum| *sum != Amount::default());
-    sums
+    // A counter stays when all of it has moved.
+    aggregate.retain(|_, sum| *sum != Amount::default());
+    aggregate
 }
 
-pub fn total(sums: &Sums) -> Amount {
-    sums.values().fold(Amount::default(), |sum, amount| Amount {
-        records: sum.records + amount.records,
-        entries: sum.entries + amount.entries,
-    })
+pub fn total(aggregate: &Aggregate) -> Amount {
+    aggregate
+        .values()
+        .fold(Amount::default(), |sum, amount| Amount {
+            records: sum.records + amount.records,
+            entries: sum.entries + amount.entries,
+        })
 }
 
-pub fn by_dimension(cells: &Cells, metric: Metric) -> Sums {
+pub fn by_dimension(counters: &Counters, metric: Metric) -> Aggregate {
     // Consumers write regions.
-    sums(cells, metric, |cell| visible(&cell.dimension))
+    aggregate(counters, metric, |counter| visible(&counter.dimension))
 }
 
-pub fn by_day(cells: &Cells, metric: Metric) -> Sums {
-    sums(cells, metric, |cell| cell.day.clone())
+pub fn by_day(counters: &Counters, metric: Metric) -> Aggregate {
+    aggregate(counters, metric, |counter| counter.day.clone())
 }
 
-/// Sums by hour of a zone, such as `2026-11-22 17:00`.
-pub fn by_hour(cells: &Cells, zone: Tz) -> Sums {
-    sums(cells, Metric::Outcomes, |cell| {
-        start_of(&cell.hour).map_or_else(|| cell.hour.clone(), |at| minute(at, zone))
+/// Aggregate by hour of a zone, such as `2026-11-22 17:00`.
+pub fn by_hour(counters: &Counters, zone: Tz) -> Aggregate {
+    aggregate(counters, Metric::Outcomes, |counter| {
+        start_of(&counter.hour).map_or_else(|| counter.hour.clone(), |at| minute(at, zone))
     })
 }
 
@@ -86,20 +95,20 @@ fn minute(at: Timestamp, zone: Tz) -> String {
         .collect()
 }
 
-pub fn latest_hour(cells: &Cells) -> Option<Timestamp> {
-    by_utc_hour(cells)
+pub fn latest_hour(counters: &Counters) -> Option<Timestamp> {
+    by_utc_hour(counters)
         .keys()
         .next_back()
         .and_then(|hour| start_of(hour))
 }
 
-fn by_utc_hour(cells: &Cells) -> Sums {
-    sums(cells, Metric::Outcomes, |cell| cell.hour.clone())
+fn by_utc_hour(counters: &Counters) -> Aggregate {
+    aggregate(counters, Metric::Outcomes, |counter| counter.hour.clone())
 }
 
 /// Ends with the hour of `end`.
-pub fn each_hour(cells: &Cells, zone: Tz, end: Timestamp, hours: i64) -> Series {
-    let by_utc_hour = by_utc_hour(cells);
+pub fn each_hour(counters: &Counters, zone: Tz, end: Timestamp, hours: i64) -> Series {
+    let by_utc_hour = by_utc_hour(counters);
     let last = end.as_millis().div_euclid(HOUR_MILLIS);
     let amount = |hour: i64| {
         let at = Timestamp::from_millis(hour.saturating_mul(HOUR_MILLIS));
@@ -112,7 +121,7 @@ pub fn each_hour(cells: &Cells, zone: Tz, end: Timestamp, hours: i64) -> Series 
 }
 
 /// First to last day, or to a later `until`.
-pub fn each_day(days: &Sums, until: Option<&str>) -> Series {
+pub fn each_day(days: &Aggregate, until: Option<&str>) -> Series {
     let day = |text: &str| text.parse::<NaiveDate>().ok();
     let first = days.keys().find_map(|text| day(text));
     let last = days
@@ -138,8 +147,8 @@ pub fn each_day(days: &Sums, until: Option<&str>) -> Series {
     series
 }
 
-pub(crate) fn unknown_now(cells: &Cells) -> i64 {
-    let outcomes = by_dimension(cells, Metric::Outcomes);
+pub(crate) fn unknown_now(counters: &Counters) -> i64 {
+    let outcomes = by_dimension(counters, Metric::Outcomes);
     outcomes
         .iter()
         .filter(|(outcome, _)| outcome.starts_with("unknown#"))
@@ -148,8 +157,8 @@ pub(crate) fn unknown_now(cells: &Cells) -> i64 {
 }
 
 /// The share of decided receipts.
-pub(crate) fn by_hand_percent(cells: &Cells) -> Option<i64> {
-    let receipts = by_dimension(cells, Metric::Receipts);
+pub(crate) fn by_hand_percent(counters: &Counters) -> Option<i64> {
+    let receipts = by_dimension(counters, Metric::Receipts);
     let decided = |by: &str| -> i64 {
         receipts
             .iter()
@@ -162,8 +171,8 @@ pub(crate) fn by_hand_percent(cells: &Cells) -> Option<i64> {
     (all > 0).then(|| (by_hand * 100 + all / 2) / all)
 }
 
-pub(crate) fn wait(cells: &Cells, kind: Kind, percent: u32) -> Option<Percentile> {
-    let decisions = by_dimension(cells, Metric::Decisions);
+pub(crate) fn wait(counters: &Counters, kind: Kind, percent: u32) -> Option<Percentile> {
+    let decisions = by_dimension(counters, Metric::Decisions);
     percentile(
         kind,
         decisions
@@ -187,8 +196,8 @@ fn span(percentile: Percentile) -> String {
 }
 
 /// Totals, with their names.
-pub fn figures(cells: &Cells, are_all_days: bool) -> Vec<(&'static str, String)> {
-    let all = total(&by_dimension(cells, Metric::Days));
+pub fn figures(counters: &Counters, are_all_days: bool) -> Vec<(&'static str, String)> {
+    let all = total(&by_dimension(counters, Metric::Days));
     // The phones of some days may be new on an earlier one, and one phone can be active on several.
     let phones = if are_all_days {
         "Unique phones"
@@ -200,17 +209,17 @@ pub fn figures(cells: &Cells, are_all_days: bool) -> Vec<(&'static str, String)>
         ("Entries", number(all.entries)),
         (
             phones,
-            number(total(&by_day(cells, Metric::NewPhones)).records),
+            number(total(&by_day(counters, Metric::NewPhones)).records),
         ),
-        ("Awaiting a partner’s answer", number(unknown_now(cells))),
+        ("Awaiting a partner’s answer", number(unknown_now(counters))),
     ];
-    let by_hand = by_hand_percent(cells);
+    let by_hand = by_hand_percent(counters);
     figures.extend(by_hand.map(|percent| ("Receipts settled by hand", format!("{percent} %"))));
     for (kind, name) in [
         (Kind::Receipt, "Time to decide a receipt"),
         (Kind::Code, "Time to decide a code"),
     ] {
-        if let (Some(p50), Some(p95)) = (wait(cells, kind, 50), wait(cells, kind, 95)) {
+        if let (Some(p50), Some(p95)) = (wait(counters, kind, 50), wait(counters, kind, 95)) {
             let (p50, p95) = (span(p50), span(p95));
             figures.push((name, format!("half within {p50}, 95 % within {p95}")));
         }
@@ -218,11 +227,11 @@ pub fn figures(cells: &Cells, are_all_days: bool) -> Vec<(&'static str, String)>
     figures
 }
 
-pub fn phones_by_entries(cells: &Cells) -> Sums {
-    let sums = by_dimension(cells, Metric::EntriesPerPhone);
+pub fn phones_by_entries(counters: &Counters) -> Aggregate {
+    let aggregate = by_dimension(counters, Metric::EntriesPerPhone);
     ENTRIES_RANGES
         .iter()
-        .filter_map(|range| Some(((*range).to_owned(), *sums.get(*range)?)))
+        .filter_map(|range| Some(((*range).to_owned(), *aggregate.get(*range)?)))
         .collect()
 }
 
@@ -247,7 +256,7 @@ pub struct PrizesLeft<'a> {
 }
 
 /// `redeemed` is the whole campaign's.
-pub fn prizes_left<'a>(batches: &'a [Batch], redeemed: &Sums) -> Vec<PrizesLeft<'a>> {
+pub fn prizes_left<'a>(batches: &'a [Batch], redeemed: &Aggregate) -> Vec<PrizesLeft<'a>> {
     let left = |batch: &'a Batch| {
         let codes = i64::try_from(batch.count()).unwrap_or(i64::MAX);
         let redeemed = redeemed.get(&batch.name).map_or(0, |sum| sum.records);
@@ -277,7 +286,7 @@ mod tests {
     #[test]
     fn days_without_any_submissions_have_their_place() {
         let days = [("2026-02-27", 3), ("2026-03-02", 1)];
-        let days: Sums = days
+        let days: Aggregate = days
             .into_iter()
             .map(|(day, entries)| (day.to_owned(), amount(entries)))
             .collect();
@@ -304,7 +313,7 @@ mod tests {
             (long.len(), long.last().map(|(day, _)| day.as_str())),
             (366, Some("2030-01-01"))
         );
-        assert_eq!(each_day(&Sums::new(), Some("2026-03-04")), []);
+        assert_eq!(each_day(&Aggregate::new(), Some("2026-03-04")), []);
     }
 
     #[test]
@@ -313,25 +322,25 @@ mod tests {
             campaign: "demo".parse().expect("a slug"),
             environment: Environment::Live,
         };
-        let cell = |hour: &str| Cell {
+        let counter = |hour: &str| Counter {
             scope: scope.clone(),
             metric: Metric::Outcomes,
             day: hour[..10].to_owned(),
             hour: hour.to_owned(),
             dimension: "accepted#entered".to_owned(),
         };
-        let cells: Cells = [
+        let counters: Counters = [
             ("2026-02-20T10", 9),
             ("2026-02-28T21", 2),
             ("2026-03-01T10", 4),
         ]
         .into_iter()
-        .map(|(hour, entries)| (cell(hour), amount(entries)))
+        .map(|(hour, entries)| (counter(hour), amount(entries)))
         .collect();
-        let end = latest_hour(&cells)
+        let end = latest_hour(&counters)
             .expect("an hour")
             .after(Duration::from_secs(1_800));
-        let hours = each_hour(&cells, chrono_tz::Africa::Dar_es_Salaam, end, 48);
+        let hours = each_hour(&counters, chrono_tz::Africa::Dar_es_Salaam, end, 48);
         assert_eq!(hours.len(), 48);
         let any: Vec<_> = hours.iter().filter(|(_, sum)| sum.entries > 0).collect();
         let [first, last] = any[..] else {
