@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use crate::domain::rate_limit_status::RateLimitStatus;
 
-pub(crate) use self::store_error::{During, LaterVersion, Throttled};
-pub use self::store_error::{StoreError, UnreadableRecord};
+pub use self::store_error::{During, StoreError, UnreadableRecord};
+pub(crate) use self::store_error::{LaterVersion, Throttled};
 
 /// DynamoDB adds capacity within seconds.
 const UNAVAILABLE_RETRY_AFTER: Duration = Duration::from_secs(5);

@@ -122,7 +122,7 @@ impl StoreError {
 }
 
 /// Names the action that failed.
-pub(crate) trait During<T> {
+pub trait During<T> {
     fn during(self, action: &'static str) -> Result<T, StoreError>;
 }
 

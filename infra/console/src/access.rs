@@ -3,13 +3,12 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use common::domain::timestamp::Timestamp;
-use common::random;
 use subtle::ConstantTimeEq;
 use tempfile::TempDir;
 use tokio::sync::Notify;
+
+use crate::prelude::*;
 
 /// Idle time before the end: the page may be open on an unattended machine.
 pub const IDLE_LIMIT: Duration = Duration::from_secs(15 * 60);

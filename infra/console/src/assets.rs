@@ -1,11 +1,6 @@
 //! Files of the pages, embedded in the program.
 
-use axum::Router;
-use axum::http::header::CONTENT_TYPE;
-use axum::response::IntoResponse;
-use axum::routing::get;
-
-use crate::state::Console;
+use crate::prelude::*;
 
 pub(crate) const STYLE: &str = "/style.css";
 pub(crate) const ICON: &str = "/icon.svg";

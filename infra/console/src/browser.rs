@@ -2,14 +2,14 @@
 //! program's arguments, and the link has the token.
 
 use std::fs::{OpenOptions, Permissions};
-use std::io::{self, Write};
+use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use common::config::Env;
-use maud::{DOCTYPE, html};
 use tempfile::TempDir;
+
+use crate::prelude::*;
 
 const OPENER: &str = if cfg!(target_os = "macos") {
     "open"

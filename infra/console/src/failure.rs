@@ -1,6 +1,5 @@
 //! Error pages.
 
-use crate::layout::head;
 use crate::prelude::*;
 
 pub(crate) struct PageError(StatusCode, Failure);
@@ -81,7 +80,7 @@ pub(crate) fn sentence(message: &str) -> String {
 /// A refusal without the frame, for callers that may not see the console.
 pub(crate) fn refusal(status: StatusCode, title: &str, message: &str) -> Response {
     let page = html! {
-        (maud::DOCTYPE)
+        (DOCTYPE)
         html lang="en" {
             (head(html! { (title) }, []))
             body.alone { main { h1 { (title) } p { (message) } } }

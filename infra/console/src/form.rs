@@ -3,12 +3,9 @@
 use std::convert::Infallible;
 
 use axum::body::{Body, Bytes, to_bytes};
-use axum::extract::{FromRequest, FromRequestParts, Request};
-use axum::http::HeaderValue;
+use axum::extract::FromRequest;
 use axum::http::header::CONNECTION;
-use axum::http::request::Parts;
 
-use crate::failure::refusal;
 use crate::prelude::*;
 
 /// Reasons and names are short.
@@ -59,8 +56,10 @@ pub(crate) fn check_typed(form: &Form, word: &str) -> Result<(), Failure> {
     if form.get("typed") == word {
         return Ok(());
     }
-    let message = format!("nothing was changed; type exactly `{word}` to continue");
-    Err(Failure::new("not_confirmed", message))
+    bail!(
+        "not_confirmed",
+        "nothing was changed; type exactly `{word}` to continue"
+    )
 }
 
 /// The button works once `word` was typed.

@@ -1,9 +1,7 @@
 //! The frame of every page: head, navigation, content.
 
-use common::domain::scope::Environment;
-use maud::{DOCTYPE, Render};
+use maud::Render;
 
-use crate::assets;
 use crate::prelude::*;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

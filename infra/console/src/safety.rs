@@ -1,19 +1,16 @@
 //! Checks of every request, because other pages and programs on the machine can reach the port.
 
-use axum::extract::{Request, State};
+use axum::extract::State;
+use axum::http::Method;
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, ORIGIN, REFERRER_POLICY, SET_COOKIE,
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
-use axum::http::{HeaderName, HeaderValue, Method};
 use axum::middleware::Next;
-use maud::DOCTYPE;
 
 use crate::access::Trade;
-use crate::failure::refusal;
-use crate::layout::head;
+use crate::form;
 use crate::prelude::*;
-use crate::{assets, form};
 
 /// Trades the token in its fragment for the cookie. Has nothing else, so anyone may read it.
 pub(crate) const OPEN: &str = "/open";

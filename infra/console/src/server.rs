@@ -3,13 +3,12 @@
 use std::net::Ipv4Addr;
 
 use axum::middleware;
-use ops_core::ConsoleSettings;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::access::Access;
 use crate::prelude::*;
-use crate::{assets, browser, failure, pages, safety};
+use crate::{browser, failure, pages, safety};
 
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
 /// Requests are refused exactly from the limit on.

@@ -3,11 +3,8 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use axum::extract::FromRequestParts;
-use axum::http::request::Parts;
 use common::clock::Clock;
-use common::config::Env;
-use ops_core::{ConsoleSettings, connection};
+use ops_core::connection;
 
 use crate::access::Access;
 use crate::pages::review::screens::Screens;
@@ -57,7 +54,7 @@ impl Console {
 
     /// Tables for one request, which must write a row of the audit log before any other write.
     pub(crate) fn tables(&self) -> Result<Tables, Failure> {
-        Ok(self.0.tables.for_next_command(&self.0.env)?)
+        Ok(self.0.tables.for_next_command()?)
     }
 
     pub(crate) fn env(&self) -> &Env {

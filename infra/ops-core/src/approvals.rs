@@ -1,9 +1,7 @@
 //! The rule of two people: a change with something at stake waits for a second operator.
 
-use common::domain::submission::approval::{Acceptance, Agreement, Approval, ProposedChange};
-use common::domain::submission::correction::Correction;
+use common::domain::submission::approval::Agreement;
 
-use crate::format::entries_in_words;
 use crate::prelude::*;
 
 #[derive(Clone, Debug)]

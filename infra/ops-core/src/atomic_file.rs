@@ -1,6 +1,6 @@
 //! Writes a file completely or not at all: temporary name, sync, rename.
 
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{Seek, SeekFrom};
 
 use tempfile::{Builder, NamedTempFile};
 
@@ -32,7 +32,7 @@ impl AtomicFile {
             .prefix(&prefix)
             .suffix(".partial")
             .tempfile_in(folder.unwrap_or(Path::new(".")))
-            .map_err(|error| Failure::from_io(path, "creating", &error))?;
+            .map_err(Failure::from_io(path, "creating"))?;
         Ok(Self {
             partial,
             path: path.to_owned(),

@@ -12,8 +12,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use chrono::{DateTime, Days};
-use common::domain::audit::{AuditEntry, AuditRow, StoredAuditRow};
+use chrono::Days;
+use common::domain::audit::AuditEntry;
 use common::domain::draw::Operator;
 use common::domain::submission::name_in_arn;
 use common::domain::unicode::stripped;
@@ -344,7 +344,7 @@ impl RowFilter {
 /// Refuses empty, long and multi-line text; `option` is where it was given.
 pub fn validate_reason(text: &str, option: &str) -> Result<String> {
     let text = stripped(text);
-    if crate::phones::has_phone(text) {
+    if phones::has_phone(text) {
         bail!(
             "phone_in_words",
             "{option} has a phone number in it, and would be kept for good; say it without the number"

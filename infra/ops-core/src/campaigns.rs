@@ -6,17 +6,16 @@ pub mod test_data;
 pub mod versions;
 
 use common::domain::cipher::SecretKey;
-use common::random;
-use common::store::campaign_versions::CampaignChange;
 use common::store::campaigns::{PauseChange, StoredCampaign};
 
-pub(crate) use self::diff::{FieldChange, differences, summary, text, text_of_new};
-pub(crate) use self::meaning::Facts;
 use self::meaning::{PhonesOver, is_lower, range_above};
 use crate::campaign_file::CampaignFile;
 use crate::prelude::*;
 use crate::statistics;
 use crate::tables::unknown_campaign;
+
+pub(crate) use self::diff::{FieldChange, differences, summary, text, text_of_new};
+pub(crate) use self::meaning::Facts;
 
 #[derive(Debug, Serialize)]
 pub struct Plan {

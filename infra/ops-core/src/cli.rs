@@ -7,8 +7,15 @@ mod phone;
 mod submission;
 mod time;
 
-use clap::{Parser, Subcommand};
+use clap::Parser;
 use common::app::auth::DEFAULT_PER_MINUTE;
+
+use crate::audit::RowFilter;
+use crate::campaign_file::MAX_ENTRIES;
+use crate::codes::import::ImportRequest;
+use crate::codes::mint::MintRequest;
+use crate::export::ExportArgs;
+use crate::prelude::*;
 
 pub(crate) use self::campaign::{ApplyArgs, CampaignCommand};
 pub(crate) use self::draw::{
@@ -18,14 +25,6 @@ pub(crate) use self::numbers::{CountAction, NumbersArgs};
 pub(crate) use self::phone::{PhoneChangeArgs, PhoneCommand};
 pub(crate) use self::submission::{CorrectionArgs, ListArgs};
 pub(crate) use self::time::Moment;
-use crate::audit::RowFilter;
-use crate::campaign_file::MAX_ENTRIES;
-use crate::codes::import::ImportRequest;
-use crate::codes::mint::MintRequest;
-use crate::export::ExportArgs;
-use crate::format::one_line;
-use crate::prelude::*;
-use crate::submissions::Disclosure;
 
 /// Operate the Campaign Entry Service: campaigns, API keys, codes, submissions, phones
 ///
@@ -303,7 +302,7 @@ pub(crate) struct VerdictArgs {
     #[arg(long)]
     pub(crate) accept: bool,
     /// Reject the submission, with this message key as the reason
-    #[arg(long, value_name = "KEY", value_parser = refusing_key)]
+    #[arg(long, value_name = "KEY", value_parser = rejecting_key)]
     pub(crate) reject: Option<MessageKey>,
 }
 
@@ -328,14 +327,11 @@ fn name(text: &str) -> Result<String, String> {
     name.ok_or_else(|| "a name has 1 to 100 characters, on one line".to_owned())
 }
 
-fn refusing_key(text: &str) -> Result<MessageKey, String> {
-    let refusing = || MessageKey::ALL.into_iter().filter(|key| key.rejects());
-    refusing().find(|key| key.as_str() == text).ok_or_else(|| {
-        let names: Vec<_> = refusing().map(MessageKey::as_str).collect();
-        format!(
-            "it must be a message key that refuses: {}",
-            names.join(", ")
-        )
+fn rejecting_key(text: &str) -> Result<MessageKey, String> {
+    let rejecting = || MessageKey::ALL.into_iter().filter(|key| key.rejects());
+    rejecting().find(|key| key.as_str() == text).ok_or_else(|| {
+        let names = joined(rejecting().map(MessageKey::as_str));
+        format!("it must be a message key that refuses: {names}")
     })
 }
 

@@ -1,14 +1,12 @@
 //! Reads one column of an exported file, a value per line, in parts, so that any length fits into
 //! memory.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::sync::LazyLock;
 
 use regex::RegexSet;
 
 use crate::prelude::*;
-use crate::problem::{Problem, Problems};
 
 /// A file with a longer line is not a list.
 const MAX_LINE_BYTES: u64 = 4096;
@@ -67,7 +65,7 @@ struct Layout {
 
 impl<T> Column<'_, T> {
     pub(crate) fn open(&self) -> Result<Lines<'_, BufReader<File>, T>> {
-        let file = File::open(self.path).map_err(|error| self.failure(&error))?;
+        let file = File::open(self.path).map_err(|error| self.failure(error))?;
         Ok(self.lines_of(BufReader::new(file)))
     }
 
@@ -83,8 +81,8 @@ impl<T> Column<'_, T> {
         }
     }
 
-    fn failure(&self, error: &io::Error) -> Failure {
-        Failure::from_io(self.path, "reading", error)
+    fn failure(&self, error: io::Error) -> Failure {
+        Failure::from_io(self.path, "reading")(error)
     }
 
     /// `check` gets the values of a part with their lines, and reports problems.
@@ -135,7 +133,7 @@ impl<R: BufRead, T> Lines<'_, R, T> {
         while lines.len() < limit {
             match self
                 .next_line()
-                .map_err(|error| self.column.failure(&error))?
+                .map_err(|error| self.column.failure(error))?
             {
                 Some(line) => lines.push(line),
                 None => break,
@@ -150,8 +148,11 @@ impl<R: BufRead, T> Lines<'_, R, T> {
         let value = |(line, value): Line<T>| {
             value.map_err(|_| {
                 let path = self.column.path.display();
-                failure!("file_changed", "{path} was changed while it was read: line {line} was good before; what was done so far stays. \
-                     Leave the file alone and run this again")
+                failure!(
+                    "file_changed",
+                    "{path} was changed while it was read: line {line} was good before; what was done so far stays. \
+                     Leave the file alone and run this again"
+                )
             })
         };
         lines.map(value).collect()

@@ -1,7 +1,5 @@
 //! Asks an operator before a change: `y` for what can be undone, a typed word for what cannot.
 
-use std::io;
-
 use crate::prelude::*;
 
 impl Terminal<'_> {

@@ -4,7 +4,6 @@ use aws_config::BehaviorVersion;
 use aws_sdk_dynamodb::config::Region;
 use common::aws;
 use common::store::campaigns;
-use serde::Deserialize;
 
 use crate::prelude::*;
 
@@ -33,7 +32,7 @@ pub fn with_usual_env_file(env: Env, given: Option<&Path>) -> Result<Env> {
 }
 
 pub fn with_env_file(env: Env, path: &Path) -> Result<Env> {
-    let bytes = std::fs::read(path).map_err(|error| Failure::from_io(path, "reading", &error))?;
+    let bytes = std::fs::read(path).map_err(Failure::from_io(path, "reading"))?;
     // The local stack also chooses the format by name.
     let variables = if path.as_os_str().as_encoded_bytes().ends_with(b".env") {
         of_lines(&bytes)
@@ -43,10 +42,13 @@ pub fn with_env_file(env: Env, path: &Path) -> Result<Env> {
             .map_err(|error| error.to_string())
     };
     let variables = variables.map_err(|problem| {
-        failure!("env_file_invalid", "{} is not an env file: {problem}; name the file that the local stack wrote (its --ready-file), JSON such \
+        failure!(
+            "env_file_invalid",
+            "{} is not an env file: {problem}; name the file that the local stack wrote (its --ready-file), JSON such \
              as {{\"env\": {{\"CAMPAIGNS_TABLE\": \"...\"}}}}, or lines such as CAMPAIGNS_TABLE='...' in a file whose \
              name ends in .env",
-            path.display())
+            path.display()
+        )
     })?;
     Ok(env.overridden_by(variables.into_iter().collect()))
 }
@@ -102,7 +104,10 @@ pub async fn aws(env: &Env) -> Result<Aws> {
         )
     })?;
     let credentials = found.credentials_provider().ok_or_else(|| {
-        failure!("not_configured", "no AWS credentials were found; sign in, for example with `aws sso login`, or set AWS_PROFILE")
+        failure!(
+            "not_configured",
+            "no AWS credentials were found; sign in, for example with `aws sso login`, or set AWS_PROFILE"
+        )
     })?;
     Ok(Aws::new(env, region, credentials))
 }

@@ -3,13 +3,11 @@
 //! moment a draw of the entry begins to be frozen until it is finished, and waits between the
 //! draw's round and its run.
 
-use common::domain::code_record::CodeRecord;
-use common::domain::submission::approval::ProposedChange;
-use common::domain::submission::correction::{Correction, NotCorrectable};
+use common::domain::submission::correction::NotCorrectable;
 use common::store::Write;
 use common::store::submission_writes::CorrectionResult;
 
-use crate::approvals::{Agreed, Decided, agree, change_json, decided, moved};
+use crate::approvals::{Agreed, agree, change_json, decided, moved};
 use crate::draws::{self, chain};
 use crate::prelude::*;
 use crate::settle::code_batch;
@@ -113,7 +111,6 @@ async fn is_at_stake(tables: &Tables, before: &Submission, now: Timestamp) -> Re
     }
     // A draw's row has all entries of the phone; the contact names one.
     let (of_phone, unreadable) = tables
-        .store
         .submissions()
         .of_entrant(&before.scope, &before.entrant_id)
         .await?;

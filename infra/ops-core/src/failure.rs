@@ -79,13 +79,15 @@ impl Failure {
         }
     }
 
-    /// `doing` is such as `reading`.
-    pub fn from_io(path: &Path, doing: &str, error: &io::Error) -> Self {
-        let message = format!(
-            "{doing} {} failed: {error}; check the path and its permissions",
-            path.display()
-        );
-        Self::new("file_failed", message)
+    /// The failure of `doing`, such as `reading`, a file.
+    pub fn from_io(path: &Path, doing: &str) -> impl Fn(io::Error) -> Self {
+        move |error| {
+            failure!(
+                "file_failed",
+                "{doing} {} failed: {error}; check the path and its permissions",
+                path.display()
+            )
+        }
     }
 }
 
@@ -109,6 +111,7 @@ fn missing_right(denied: &str) -> String {
 }
 
 /// A [`Failure`] with a code, and a message as `format!` takes it.
+#[macro_export]
 macro_rules! failure {
     ($code:expr, $($message:tt)+) => {
         $crate::failure::Failure::new($code, format!($($message)+))
@@ -116,13 +119,14 @@ macro_rules! failure {
 }
 
 /// Returns such a [`Failure`].
+#[macro_export]
 macro_rules! bail {
     ($($failure:tt)+) => {
         return Err($crate::failure::failure!($($failure)+))
     };
 }
 use crate::prelude::*;
-pub(crate) use {bail, failure};
+pub use {bail, failure};
 
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
@@ -152,17 +156,17 @@ impl From<StoreError> for Failure {
             let text = inner.to_string();
             // SDK errors repeat their cause.
             if !message.contains(&text) {
-                message.push_str(": ");
-                message.push_str(&text);
+                message += ": ";
+                message += &text;
             }
             cause = inner.source();
         }
-        message.push_str(if is_refused {
+        message += if is_refused {
             "; nothing answers at this address: check the network, or, for a local stack, that it runs and that \
              --env-file is of its latest start; then run this again"
         } else {
             "; check the AWS credentials, the region and the tables' names, then run this again"
-        });
+        };
         Self::new("aws_failed", message)
     }
 }

@@ -1,6 +1,5 @@
 //! Formats numbers, times, text and tables for people.
 
-use chrono::DateTime;
 use common::domain::unicode::is_format;
 
 use crate::prelude::*;
@@ -11,8 +10,8 @@ pub fn scope_in_words(scope: &Scope) -> String {
 }
 
 /// `1234567` as `1,234,567`.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
+pub fn grouped(number: impl TryInto<u64>) -> String {
+    let digits = number.try_into().unwrap_or(u64::MAX).to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {
@@ -24,11 +23,10 @@ pub fn grouped(number: u64) -> String {
 }
 
 /// `1 entry`, `7 entries`.
-pub fn entries_in_words(entries: u32) -> String {
-    if entries == 1 {
-        "1 entry".to_owned()
-    } else {
-        format!("{} entries", grouped(entries.into()))
+pub fn entries_in_words(entries: impl Into<u64>) -> String {
+    match entries.into() {
+        1 => "1 entry".to_owned(),
+        entries => format!("{} entries", grouped(entries)),
     }
 }
 
@@ -46,7 +44,9 @@ pub fn one_guess_in(odds: f64) -> String {
     let unit = 10f64.powf(guesses.log10().floor() - 1.0);
     let rounded = format!("{:.1}", (guesses / unit).round() * unit);
     let whole = rounded.trim_end_matches(".0");
-    let whole = whole.parse().map_or_else(|_| whole.to_owned(), grouped);
+    let whole = whole
+        .parse()
+        .map_or_else(|_| whole.to_owned(), |whole: u64| grouped(whole));
     format!("one guess in {whole}{}", " million".repeat(millions))
 }
 
@@ -94,10 +94,34 @@ pub fn zoned_time(timestamp: Timestamp, zone: Tz) -> String {
     format!("{} {}", local_time(timestamp, zone), zone.name())
 }
 
-pub fn seconds(span: Duration) -> String {
-    match span.as_secs() {
-        1 => "1 second".to_owned(),
-        seconds => format!("{seconds} seconds"),
+/// In the largest unit that fits, such as `12 minutes`.
+pub fn span_in_words(span: Duration) -> String {
+    const UNITS: [(u64, &str); 3] = [(86_400, "day"), (3_600, "hour"), (60, "minute")];
+    let seconds = span.as_secs();
+    let fits = UNITS.into_iter().find(|(unit, _)| seconds >= *unit);
+    let (unit, name) = fits.unwrap_or((1, "second"));
+    counted(seconds / unit, name)
+}
+
+/// `1 code`, `2 codes`.
+pub fn counted(number: impl TryInto<u64>, noun: &str) -> String {
+    let number = grouped(number);
+    let ending = if number == "1" { "" } else { "s" };
+    format!("{number} {noun}{ending}")
+}
+
+/// With commas between.
+pub fn joined(items: impl IntoIterator<Item = impl ToString>) -> String {
+    let items: Vec<_> = items.into_iter().map(|item| item.to_string()).collect();
+    items.join(", ")
+}
+
+/// The first ones, and how many more there are, such as `a, b and 3 more`.
+pub fn shortened(items: &[impl ToString], limit: usize) -> String {
+    let shown = joined(items.iter().take(limit).map(ToString::to_string));
+    match items.len().saturating_sub(limit) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
     }
 }
 
@@ -117,7 +141,7 @@ pub fn lines(pairs: &[(impl AsRef<str>, String)]) -> String {
 }
 
 /// Aligned and printable.
-pub fn table(heading: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+pub fn aligned(heading: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let rows: Vec<Vec<String>> = rows
         .into_iter()
         .map(|row| row.iter().map(|cell| printable(cell)).collect())
@@ -158,6 +182,20 @@ mod tests {
             (12_345_678, "12,345,678"),
         ] {
             assert_eq!(grouped(number), text);
+        }
+    }
+
+    #[test]
+    fn span_is_told_in_its_largest_unit() {
+        for (seconds, words) in [
+            (0, "0 seconds"),
+            (1, "1 second"),
+            (119, "1 minute"),
+            (725, "12 minutes"),
+            (7_300, "2 hours"),
+            (90_000, "1 day"),
+        ] {
+            assert_eq!(span_in_words(Duration::from_secs(seconds)), words);
         }
     }
 
@@ -233,7 +271,7 @@ mod tests {
             vec!["longer".to_owned(), String::new()],
         ];
         assert_eq!(
-            table(&["name", "n"], rows),
+            aligned(&["name", "n"], rows),
             "name    n\na       1\nlonger\n"
         );
     }

@@ -24,7 +24,7 @@ impl Identity {
         let config = aws.sts_config();
         let region = config.region().map(ToString::to_string).unwrap_or_default();
         let sent = Box::pin(Client::new(&config).get_caller_identity().send()).await;
-        let reply = sent.map_err(|error| StoreError::new(ASKING, error))?;
+        let reply = sent.during(ASKING)?;
         match (reply.arn, reply.account) {
             (Some(arn), Some(account)) => Ok(Self {
                 arn,

@@ -1,7 +1,6 @@
 //! Issues, changes, rolls and revokes API keys.
 
 use common::app::auth::key_prefix;
-use common::random;
 use common::store::api_keys::{ApiKeyRecord, KeyHash};
 
 use crate::prelude::*;
@@ -26,7 +25,7 @@ pub async fn issue(
     valid_for: Option<Duration>,
     now: Timestamp,
 ) -> Result<IssuedKey> {
-    let zone = tables.campaign(&scope.campaign).await?.timezone;
+    let zone = tables.zone(scope).await?;
     let (hash, mut issued) = new(scope, label, per_minute, zone, now);
     issued.record.valid_until = valid_for.map(|valid_for| now.after(valid_for));
     let valid_until = issued.record.valid_until.map(|until| until.to_string());
@@ -100,7 +99,7 @@ pub async fn roll(
     now: Timestamp,
 ) -> Result<RolledKey> {
     let (old_hash, old) = valid(tables, key_id, now).await?;
-    let zone = tables.campaign(&old.scope.campaign).await?.timezone;
+    let zone = tables.zone(&old.scope).await?;
     let (hash, new) = new(&old.scope, old.label.as_deref(), old.per_minute, zone, now);
     let until = now.after(old_valid_for);
     let details = json!({ "new_key_id": new.record.key_id, "old_valid_until": until.to_string() });

@@ -1,31 +1,13 @@
 //! A person's data: where it is, handing it over, and erasing it.
 
-use std::fs::File;
-use std::io::{Seek, Write};
-use std::time::Duration;
+use std::io::Seek;
 
-use common::aws::photos::Photos;
-use common::config::Env;
-use common::domain::campaign::{Campaign, PersonalData};
-use common::domain::draw::contact::{Contact, ContactStep};
 use common::domain::entrant::Entrant;
-use common::domain::ids::EntrantId;
-use common::domain::phone::Phone;
-use common::domain::receipt::Receipt;
-use common::domain::scope::Scope;
-use common::domain::submission::Submission;
-use common::domain::timestamp::Timestamp;
-use common::error::{StoreError, UnreadableRecord};
-use common::random;
-use serde_json::{Value, json};
 
-use crate::audit::{Action, validate_reason};
 use crate::draws::{self, chain, freeze_lock, openings};
-use crate::failure::Failure;
 use crate::person_file::{self, PersonFile, photo_name};
+use crate::prelude::*;
 use crate::submissions::view::{as_json, receipt_source};
-use crate::tables::Tables;
-use crate::view::{extended, write_times_out};
 
 /// Tries to finish an erasure while the same phone keeps entering.
 const MAX_TRIES: u32 = 10;
@@ -77,11 +59,7 @@ impl PersonRecords {
 ///
 /// # Errors
 /// When a table or Secrets Manager does not answer, or records cannot be read: all of them are named.
-pub async fn find(
-    tables: &Tables,
-    phone: &Phone,
-    now: Timestamp,
-) -> Result<Vec<PersonRecords>, Failure> {
+pub async fn find(tables: &Tables, phone: &Phone, now: Timestamp) -> Result<Vec<PersonRecords>> {
     let (mut found, mut unreadable) = (Vec::new(), Vec::new());
     for campaign in tables.campaigns.list().await? {
         for scope in campaign.slug.scopes() {
@@ -110,7 +88,7 @@ pub async fn find(
 fn or_unreadable<T>(
     read: Result<T, StoreError>,
     unreadable: &mut Vec<UnreadableRecord>,
-) -> Result<Option<T>, Failure> {
+) -> Result<Option<T>> {
     match read.map_err(StoreError::into_unreadable) {
         Ok(read) => Ok(Some(read)),
         Err(Ok(record)) => {
@@ -125,7 +103,7 @@ async fn submissions(
     tables: &Tables,
     scope: &Scope,
     id: &EntrantId,
-) -> Result<Vec<(Submission, Option<Receipt>)>, Failure> {
+) -> Result<Vec<(Submission, Option<Receipt>)>> {
     let mut unreadable = Vec::new();
     let submissions = read_submissions(tables, scope, id, &mut unreadable).await?;
     Failure::check_readable("the erasure is not finished", &unreadable)?;
@@ -137,9 +115,9 @@ async fn read_submissions(
     scope: &Scope,
     id: &EntrantId,
     unreadable: &mut Vec<UnreadableRecord>,
-) -> Result<Vec<(Submission, Option<Receipt>)>, Failure> {
+) -> Result<Vec<(Submission, Option<Receipt>)>> {
     let mut submissions = Vec::new();
-    let (found, not_read) = tables.store.submissions().of_entrant(scope, id).await?;
+    let (found, not_read) = tables.submissions().of_entrant(scope, id).await?;
     unreadable.extend(not_read);
     for submission in found {
         let receipt = match submission.receipt_id {
@@ -161,7 +139,7 @@ async fn contacts(
     tables: &Tables,
     scope: &Scope,
     submissions: &[(Submission, Option<Receipt>)],
-) -> Result<Vec<Contact>, Failure> {
+) -> Result<Vec<Contact>> {
     let mut contacts = tables.draws.all_contacts(scope).await?;
     contacts.retain(|contact| {
         submissions
@@ -175,28 +153,30 @@ async fn contacts(
 ///
 /// # Errors
 /// Names the first submission that is not settled, or the first prize that is not collected.
-pub fn check_settled(held: &PersonRecords) -> Result<(), Failure> {
+pub fn check_settled(held: &PersonRecords) -> Result<()> {
     if let Some(open) = held.contacts.iter().find(|contact| contact.is_open()) {
-        let message = format!(
+        bail!(
+            "prize_claimed",
             "{} of the draw {} of {} is not collected yet, which needs the phone; run this again once it is handed over or the \
              winner is skipped",
-            open.prize, open.draw, held.scope
+            open.prize,
+            open.draw,
+            held.scope
         );
-        return Err(Failure::new("prize_claimed", message));
     }
     let Some(open) = held.unsettled().next() else {
         return Ok(());
     };
-    let message = format!(
+    bail!(
+        "submission_unsettled",
         "{} of {} is not settled and needs the phone; run this again once it is",
         open.reference(),
         held.scope
-    );
-    Err(Failure::new("submission_unsettled", message))
+    )
 }
 
 /// Refuses to erase a person between the round of a draw and its run: who has the openings can compute the winners.
-async fn check_drawn(tables: &Tables, held: &PersonRecords, now: Timestamp) -> Result<(), Failure> {
+async fn check_drawn(tables: &Tables, held: &PersonRecords, now: Timestamp) -> Result<()> {
     let mut draws = openings::with_openings(tables, &held.scope, now).await?;
     draws.retain(|draw| {
         let mut submissions = held.submissions.iter();
@@ -264,7 +244,7 @@ pub async fn erase(
     photos: &Photos,
     held: &PersonRecords,
     now: Timestamp,
-) -> Result<(), Failure> {
+) -> Result<()> {
     check_settled(held)?;
     let new = EntrantId::tombstone(random::bytes());
     let tombstone = tables
@@ -315,20 +295,16 @@ pub async fn erase(
             return Ok(());
         }
     }
-    let message = format!(
+    bail!(
+        "phone_busy",
         "the phone keeps entering {}; block it, then run this again",
         held.scope
-    );
-    Err(Failure::new("phone_busy", message))
+    )
 }
 
 /// True if the person has used something of the campaign's limits, and must not enter anew by being forgotten. The last day
 /// is left out: a sweep may be about to delete what is kept.
-async fn keeps_limits(
-    tables: &Tables,
-    held: &PersonRecords,
-    now: Timestamp,
-) -> Result<bool, Failure> {
+async fn keeps_limits(tables: &Tables, held: &PersonRecords, now: Timestamp) -> Result<bool> {
     let until = tables
         .campaign(&held.scope.campaign)
         .await?
@@ -345,18 +321,17 @@ async fn keeps_limits(
 /// When nothing is held; when a table, the bucket or the disk fails.
 pub async fn export<W: Write + Seek>(
     tables: &Tables,
-    env: &Env,
     phone: &Phone,
     held: &[PersonRecords],
     now: Timestamp,
     out: W,
-) -> Result<W, Failure> {
+) -> Result<W> {
     if held.is_empty() {
-        let message = format!(
+        bail!(
+            "person_unknown",
             "nothing is held on {}, so there is no file to hand over; check the number with `ops person find`",
             phone.masked()
         );
-        return Err(Failure::new("person_unknown", message));
     }
     let data = data(phone, held, now);
     record("person.export", None, tables, held, now).await?;
@@ -373,7 +348,7 @@ pub async fn export<W: Write + Seek>(
     for (scope, receipt) in receipts {
         let bucket = match &mut bucket {
             Some(bucket) => bucket,
-            none => none.insert(tables.photos(env)?),
+            none => none.insert(tables.photos()?),
         };
         let read = bucket.read(&scope, receipt.receipt_id).await?;
         if let Some((name, bytes)) = photo_name(&receipt).zip(read) {
@@ -386,14 +361,13 @@ pub async fn export<W: Write + Seek>(
 /// [`export`] into a file without a name, which is gone once it is closed. It is read from its start.
 pub async fn export_unnamed(
     tables: &Tables,
-    env: &Env,
     phone: &Phone,
     held: &[PersonRecords],
     now: Timestamp,
-) -> Result<File, Failure> {
-    let file = tempfile::tempfile().map_err(|error| person_file::failed(&error))?;
-    let mut file = export(tables, env, phone, held, now, file).await?;
-    file.rewind().map_err(|error| person_file::failed(&error))?;
+) -> Result<File> {
+    let file = tempfile::tempfile().map_err(person_file::failed)?;
+    let mut file = export(tables, phone, held, now, file).await?;
+    file.rewind().map_err(person_file::failed)?;
     Ok(file)
 }
 
@@ -404,11 +378,10 @@ pub async fn export_unnamed(
 /// answer.
 pub async fn erase_all(
     tables: &Tables,
-    env: &Env,
     held: &[PersonRecords],
     why: &str,
     now: Timestamp,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let why = validate_reason(why, "the reason")?;
     held.iter().try_for_each(check_settled)?;
     for held in held {
@@ -416,7 +389,7 @@ pub async fn erase_all(
         check_drawn(tables, held, now).await?;
     }
     record("person.erase", Some(&why), tables, held, now).await?;
-    let photos = tables.photos(env)?;
+    let photos = tables.photos()?;
     for held in held {
         erase(tables, &photos, held, now).await?;
     }
@@ -431,7 +404,7 @@ async fn record(
     tables: &Tables,
     held: &[PersonRecords],
     now: Timestamp,
-) -> Result<(), Failure> {
+) -> Result<()> {
     for held in held {
         let submissions: Vec<_> = held
             .submissions
@@ -453,12 +426,8 @@ fn data(phone: &Phone, held: &[PersonRecords], now: Timestamp) -> Value {
     let campaigns = held.iter().map(|held| {
         let submissions = held.submissions.iter().map(|(submission, receipt)| {
             let source = receipt.as_ref().map(|receipt| receipt_source(receipt, true));
-            let mut history = json!(submission.history);
-            write_times_out(&mut history);
-            extended(
-                as_json(submission, number),
-                [("receipt_source", json!(source)), ("history", history)],
-            )
+            let more = [("receipt_source", json!(source)), ("history", json!(submission.history))];
+            extended(as_json(submission, number), more)
         });
         let entrant = &held.entrant;
         json!({
@@ -469,20 +438,23 @@ fn data(phone: &Phone, held: &[PersonRecords], now: Timestamp) -> Value {
                 "submissions_today": entrant.today,
                 "entries": entrant.entries,
                 "wrong_codes_at": entrant.wrong_codes.iter().map(ToString::to_string).collect::<Vec<_>>(),
-                "throttled_until": entrant.throttled_until.map(|until| until.to_string()),
+                "throttled_until": entrant.throttled_until,
                 "blocked": entrant.blocked,
-                "erased_at": entrant.erased_at.map(|at| at.to_string()),
+                "erased_at": entrant.erased_at,
             },
             "submissions": submissions.collect::<Vec<_>>(),
             "draws": held.contacts.iter().map(drawn).collect::<Vec<_>>(),
         })
     });
-    json!({ "phone": number, "exported_at": now.to_string(), "campaigns": campaigns.collect::<Vec<_>>() })
+    let mut data =
+        json!({ "phone": number, "exported_at": now, "campaigns": campaigns.collect::<Vec<_>>() });
+    write_times_out(&mut data);
+    data
 }
 
 /// A contact without the operators, who are people too.
 fn drawn(contact: &Contact) -> Value {
-    let step = |step: &ContactStep| json!({ "at": step.at.to_string(), "event": step.event });
+    let step = |step: &ContactStep| json!({ "at": step.at, "event": step.event });
     json!({
         "draw": contact.draw,
         "prize": contact.prize,

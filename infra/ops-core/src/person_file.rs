@@ -2,14 +2,13 @@
 
 mod page;
 
-use std::io::{self, Seek, Write};
+use std::io::Seek;
 
-use chrono::{DateTime, Datelike, Timelike};
+use chrono::{Datelike, Timelike};
 use common::domain::receipt::photo::PhotoType;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use crate::people::PersonRecords;
 use crate::prelude::*;
 
 /// Gets photos one by one, so that memory has only one.
@@ -46,11 +45,11 @@ impl<W: Write + Seek> PersonFile<W> {
             .map_err(io::Error::from);
         begun
             .and_then(|()| self.zip.write_all(bytes))
-            .map_err(|error| failed(&error))
+            .map_err(failed)
     }
 
     pub(crate) fn finish(self) -> Result<W> {
-        self.zip.finish().map_err(|error| failed(&error.into()))
+        self.zip.finish().map_err(|error| failed(error.into()))
     }
 }
 
@@ -73,7 +72,7 @@ fn dated(now: Timestamp) -> zip::DateTime {
     zip::DateTime::from_date_and_time(year, month, day, hour, minute, second).unwrap_or_default()
 }
 
-pub(crate) fn failed(error: &io::Error) -> Failure {
+pub(crate) fn failed(error: io::Error) -> Failure {
     failure!(
         "file_failed",
         "writing the ZIP file failed: {error}; make room on the disk, then run this again"

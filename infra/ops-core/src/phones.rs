@@ -1,13 +1,10 @@
 //! Blocks, unblocks and finds phones.
 
-mod view;
-
-use common::domain::ids::EntrantId;
 use common::domain::unicode;
 use common::store::entrants::KnownEntrant;
 use common::store::submissions::SubmissionSummary;
 
-use crate::column::{AFTER_DAMAGE, Column, ColumnType, spreadsheet_damage};
+use crate::column::{AFTER_DAMAGE, ColumnType, spreadsheet_damage};
 use crate::prelude::*;
 
 /// Lines processed together.
@@ -140,6 +137,60 @@ pub struct PhoneInScope {
     pub submissions: Vec<SubmissionSummary>,
 }
 
+const FACTS: &Columns = &[
+    ("entries", "/entries"),
+    ("today", "/submissions_today"),
+    ("left today", "/left_today"),
+    ("in total", "/submissions_total"),
+    ("left in total", "/left_total"),
+    ("pending receipts", "/open_receipts"),
+    ("refused for wrong codes until", "/throttled_until"),
+    ("blocked since", "/blocked/at"),
+    ("blocked by", "/blocked/by"),
+    ("blocked because", "/blocked/why"),
+    ("unblocked at", "/unblocked/at"),
+    ("unblocked by", "/unblocked/by"),
+    ("unblocked because", "/unblocked/why"),
+];
+
+impl PhoneInScope {
+    pub(crate) fn as_json(&self, now: Timestamp) -> Value {
+        let (known, limits) = (&self.known, self.campaign.limits);
+        let entrant = &known.entrant;
+        let left = |limit: Option<u32>, used| limit.map(|limit| limit.saturating_sub(used));
+        let throttled_until = entrant
+            .throttled_until
+            .filter(|_| entrant.is_throttled(now));
+        let submissions = self.submissions.iter().map(|submission| {
+            json!({
+                "id": submission.submission_id,
+                "reference": submission.reference().to_string(),
+                "state": submission.status.state(),
+                "message_key": submission.status.message_key(),
+                "day": submission.day,
+            })
+        });
+        json!({
+            "campaign": self.scope.campaign,
+            "environment": self.scope.environment,
+            "entries": entrant.entries,
+            "submissions_today": entrant.today,
+            "left_today": left(limits.phone_daily, entrant.today),
+            "submissions_total": entrant.total,
+            "left_total": left(limits.phone_total, entrant.total),
+            "open_receipts": entrant.open_receipts,
+            "blocked": known.blocked.as_ref().map(of_record),
+            "unblocked": known.unblocked.as_ref().map(of_record),
+            "throttled_until": throttled_until,
+            "submissions": submissions.collect::<Vec<_>>(),
+        })
+    }
+
+    pub fn facts(&self, now: Timestamp) -> Vec<(&'static str, String)> {
+        facts(FACTS, &self.as_json(now), self.campaign.timezone)
+    }
+}
+
 /// Finds a phone in every scope that has a record or a submission of it.
 pub async fn find(tables: &Tables, phone: &Phone, now: Timestamp) -> Result<Vec<PhoneInScope>> {
     let campaigns = tables.campaigns.list().await?;
@@ -154,7 +205,6 @@ pub async fn find(tables: &Tables, phone: &Phone, now: Timestamp) -> Result<Vec<
         let id = tables.entrant_id(&scope, phone).await?;
         let known = tables.entrants.find(&scope, &id, &day).await?;
         let submissions = tables
-            .store
             .submissions()
             .recent(&scope, &id, MAX_SUBMISSIONS)
             .await?;

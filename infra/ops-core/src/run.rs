@@ -1,7 +1,6 @@
 //! Runs a command line.
 
 use std::ffi::OsString;
-use std::io::Write;
 
 use clap::{CommandFactory, Parser};
 use futures_util::future::BoxFuture;

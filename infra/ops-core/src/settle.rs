@@ -1,14 +1,11 @@
 //! Settles submissions by hand, and hands them back to the service.
 
 use common::domain::receipt::rules::ReceiptRules;
-use common::domain::settling::Assignee;
-use common::domain::submission::approval::{Acceptance, ProposedChange};
 use common::domain::submission::transition::{Findings, Transition};
 use common::store::submission_writes::SettleResult;
 
-use crate::approvals::{Agreed, Decided, action, agree, decided, moved};
+use crate::approvals::{Agreed, action, agree, decided, moved};
 use crate::campaign_file::MAX_ENTRIES;
-use crate::format::entries_in_words;
 use crate::prelude::*;
 use crate::submissions::one;
 
@@ -38,7 +35,7 @@ impl Verdict {
                 bail!(
                     "entries_invalid",
                     "an accepted submission has 1 to {} entries",
-                    grouped(MAX_ENTRIES.into())
+                    grouped(MAX_ENTRIES)
                 )
             }
             Self::Reject(key) if !key.rejects() => Err(failure!(
@@ -223,9 +220,12 @@ pub fn usual_entries(campaign: &Campaign, submission: &Submission) -> Option<u32
 
 fn checked_entries(campaign: &Campaign, submission: &Submission) -> Result<u32> {
     usual_entries(campaign, submission).ok_or_else(|| {
-        failure!("entries_needed", "{} entries were counted on the receipt, which may be the till's mistake; look at it with \
+        failure!(
+            "entries_needed",
+            "{} entries were counted on the receipt, which may be the till's mistake; look at it with \
              `ops submission show`, and set the number with --entries",
-            grouped(counted_entries(submission).unwrap_or_default().into()))
+            grouped(counted_entries(submission).unwrap_or_default())
+        )
     })
 }
 

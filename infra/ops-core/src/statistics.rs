@@ -6,8 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use chrono_tz::UTC;
-use common::domain::audit::AuditRow;
-use common::domain::statistics::{ALL_DAYS, Amount, Counter, ENTRIES_RANGES};
+use common::domain::statistics::ALL_DAYS;
 use common::store::statistics::recount::recount as count_records;
 
 use crate::prelude::*;
@@ -42,10 +41,7 @@ impl Days {
 }
 
 pub async fn read(tables: &Tables, scope: &Scope, days: Days) -> Result<Counters> {
-    let totals = tables
-        .statistics
-        .counters(scope, Metric::Days, ALL_DAYS)
-        .await?;
+    let totals = totals(tables, scope).await?;
     let totals: Counters = totals
         .into_iter()
         .filter(|(counter, _)| days.contain(&counter.dimension))
@@ -83,11 +79,14 @@ async fn of_days(
     Ok(all)
 }
 
+/// Submissions and entries by day.
+async fn totals(tables: &Tables, scope: &Scope) -> Result<Counters, StoreError> {
+    let counters = tables.statistics.counters(scope, Metric::Days, ALL_DAYS);
+    counters.await
+}
+
 pub async fn entries(tables: &Tables, scope: &Scope) -> Result<i64> {
-    let totals = tables
-        .statistics
-        .counters(scope, Metric::Days, ALL_DAYS)
-        .await?;
+    let totals = totals(tables, scope).await?;
     Ok(totals.iter().map(|(_, amount)| amount.entries).sum())
 }
 
@@ -108,10 +107,7 @@ pub async fn phones_by_entries(
 
 /// One query per day.
 pub async fn of_all_days(tables: &Tables, scope: &Scope, metric: Metric) -> Result<Counters> {
-    let totals = tables
-        .statistics
-        .counters(scope, Metric::Days, ALL_DAYS)
-        .await?;
+    let totals = totals(tables, scope).await?;
     Ok(of_days(tables, scope, &[metric], names(&totals)).await?)
 }
 
@@ -146,7 +142,7 @@ pub async fn verify(
     let progress = |looked_at| {
         read.fetch_add(looked_at, Ordering::Relaxed);
     };
-    let (submissions, entrants) = (tables.store.submissions(), &tables.entrants);
+    let (submissions, entrants) = (tables.submissions(), &tables.entrants);
     let expected = Box::pin(count_records(
         scope,
         submissions,
@@ -163,12 +159,7 @@ pub async fn verify(
     days.extend(before.iter().map(|(counter, _)| counter.day.clone()));
     days.remove(ALL_DAYS);
     let mut counted = of_days(tables, scope, Metric::BY_DAY, days).await?;
-    counted.merge(
-        tables
-            .statistics
-            .counters(scope, Metric::Days, ALL_DAYS)
-            .await?,
-    );
+    counted.merge(totals(tables, scope).await?);
     let difference = |(counter, _): (Counter, Amount)| Difference {
         counted: counted.amount(&counter),
         expected: expected.counters.amount(&counter),

@@ -5,11 +5,8 @@ pub mod timeline;
 pub mod view;
 
 use common::app::code_verifier::{CodeQuery, CodeVerifier, Staleness};
-use common::domain::code::Code;
-use common::error::UnreadableRecord;
 
 use crate::approvals::action;
-use crate::audit::Recorded;
 use crate::prelude::*;
 
 /// One page of the index.
@@ -58,33 +55,17 @@ pub(crate) async fn by_reference(tables: &Tables, reference: Reference) -> Resul
     let scopes = campaigns
         .into_iter()
         .flat_map(|campaign| campaign.slug.scopes());
-    let submissions = tables.store.submissions();
+    let submissions = tables.submissions();
     let reads =
         scopes.map(|scope| async move { submissions.by_reference(&scope, reference).await });
     let found = concurrently(reads).await?;
     Ok(found.into_iter().flatten().collect())
 }
 
-pub type Listed = (Vec<Submission>, Vec<UnreadableRecord>);
-
-/// A scope's submissions, newest first. Reads the whole table.
-pub async fn list(
-    tables: &Tables,
-    scope: &Scope,
-    limit: usize,
-    wanted: impl Fn(&Submission) -> bool,
-) -> Result<Listed> {
-    Ok(tables
-        .store
-        .submissions()
-        .list(scope, limit, wanted)
-        .await?)
-}
-
 /// A phone's submissions, newest first.
 pub async fn of_phone(tables: &Tables, scope: &Scope, phone: &Phone) -> Result<Vec<Submission>> {
     let entrant = tables.entrant_id(scope, phone).await?;
-    let submissions = tables.store.submissions();
+    let submissions = tables.submissions();
     let found = submissions.recent(scope, &entrant, MAX_PER_PHONE).await?;
     let reads = found
         .into_iter()
@@ -133,16 +114,7 @@ pub async fn of_code(
         .await?
         .and_then(|record| record.hold);
     let Some(hold) = hold else { return Ok(None) };
-    Ok(tables
-        .store
-        .submissions()
-        .get(scope, hold.submission_id)
-        .await?)
-}
-
-/// A scope's unsettled submissions, longest waiting first.
-pub async fn list_unsettled(tables: &Tables, scope: &Scope) -> Result<Listed> {
-    Ok(tables.store.submissions().list_unsettled(scope).await?)
+    Ok(tables.submissions().get(scope, hold.submission_id).await?)
 }
 
 // What is hidden otherwise. The doc comments are the help of `ops submission show`.
@@ -160,16 +132,13 @@ pub struct Disclosure {
     pub photo: bool,
 }
 
-/// Writes a row if a hidden part is shown; if it fails, nothing may be shown.
+/// Writes a row before hidden parts are shown; if it fails, nothing may be shown.
 pub async fn record_disclosure(
     tables: &Tables,
     submission: &Submission,
     disclosure: Disclosure,
     now: Timestamp,
-) -> Result<Option<Recorded>> {
-    if disclosure == Disclosure::default() {
-        return Ok(None);
-    }
+) -> Result<Recorded> {
     let action = action("submission.show", submission).with(json!(disclosure));
-    tables.audit.append(action, now).await.map(Some)
+    tables.audit.append(action, now).await
 }

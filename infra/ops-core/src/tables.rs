@@ -1,19 +1,18 @@
 //! The tables of the environment's stack.
 
 use common::aws::deployment_secret::DeploymentSecrets;
-use common::aws::photos::Photos;
-use common::domain::ids::EntrantId;
 use common::store::api_keys::ApiKeys;
 use common::store::campaign_versions::CampaignVersions;
 use common::store::campaigns::Campaigns;
-use common::store::code_books::CodeBooks;
-use common::store::codes::Codes;
 use common::store::draws::Draws;
 use common::store::entrants::Entrants;
 use common::store::retention::RetentionTable;
 use common::store::review_locks::ReviewLocks;
+use common::store::segments::{Segment, SegmentPage};
 use common::store::statistics::Statistics;
 use common::store::submission_writes::SubmissionStore;
+use common::store::submissions::Submissions;
+use futures_util::stream::FuturesUnordered;
 
 use crate::audit::Audit;
 use crate::prelude::*;
@@ -43,9 +42,9 @@ impl Tables {
     }
 
     /// Tables with the same guard, for another command of the same operator.
-    pub fn for_next_command(&self, env: &Env) -> Result<Self, ConfigError> {
+    pub fn for_next_command(&self) -> Result<Self, ConfigError> {
         let (audit, aws) = self.audit.for_next_command();
-        Self::open(env, aws, audit)
+        Self::open(&self.env, aws, audit)
     }
 
     /// Tables without the guard, for the demo and tests.
@@ -71,8 +70,8 @@ impl Tables {
         })
     }
 
-    pub fn photos(&self, env: &Env) -> Result<Photos, ConfigError> {
-        Photos::from_env(env, &self.aws)
+    pub fn photos(&self) -> Result<Photos, ConfigError> {
+        Photos::from_env(&self.env, &self.aws)
     }
 
     pub(crate) fn s3(&self) -> aws_sdk_s3::Client {
@@ -85,12 +84,16 @@ impl Tables {
     }
 
     /// Locks without the guard: they only change who looks.
-    pub fn review_locks(&self, env: &Env) -> Result<ReviewLocks, ConfigError> {
-        ReviewLocks::from_env(env, &self.audit.unguarded().dynamodb())
+    pub fn review_locks(&self) -> Result<ReviewLocks, ConfigError> {
+        ReviewLocks::from_env(&self.env, &self.audit.unguarded().dynamodb())
     }
 
     pub fn codes(&self) -> &Codes {
         self.store.codes()
+    }
+
+    pub fn submissions(&self) -> &Submissions {
+        self.store.submissions()
     }
 
     pub fn secrets(&self) -> &DeploymentSecrets {
@@ -107,12 +110,45 @@ impl Tables {
             .id)
     }
 
+    /// The time zone of a scope's campaign.
+    pub async fn zone(&self, scope: &Scope) -> Result<Tz> {
+        Ok(self.campaign(&scope.campaign).await?.timezone)
+    }
+
     pub async fn campaign(&self, slug: &CampaignSlug) -> Result<Campaign> {
         self.campaigns
             .get(slug)
             .await?
             .ok_or_else(|| unknown_campaign(slug))
     }
+}
+
+/// Reads the segments of a table side by side; `take` gets each page's records. `undone` is what an
+/// unreadable record prevents.
+pub(crate) async fn read_segments<T, E: Into<Failure>, F>(
+    read: impl Fn(Segment) -> F,
+    mut take: impl FnMut(Vec<T>) -> Result<()>,
+    undone: &str,
+    clock: &Clock,
+    terminal: &mut Terminal<'_>,
+) -> Result<()>
+where
+    F: Future<Output = Result<SegmentPage<T>, E>>,
+{
+    let mut progress = Progress::without_total(clock, "records read:");
+    let mut pages: FuturesUnordered<_> = Segment::all().into_iter().map(&read).collect();
+    let (mut looked_at, mut unreadable) = (0, Vec::new());
+    while let Some(page) = pages.try_next().await.map_err(E::into)? {
+        unreadable.extend(page.unreadable);
+        take(page.records)?;
+        looked_at += page.read;
+        progress.show(terminal, looked_at);
+        if !page.segment.is_read() {
+            pages.push(read(page.segment));
+        }
+    }
+    progress.end(terminal);
+    Failure::check_readable(undone, &unreadable)
 }
 
 pub(crate) fn unknown_campaign(slug: &CampaignSlug) -> Failure {

@@ -1,6 +1,6 @@
 //! Output: reports on standard output; problems, notes and progress on standard error.
 
-use std::io::{self, BufRead, Write};
+use std::io::BufRead;
 
 use crate::prelude::*;
 
@@ -33,7 +33,10 @@ pub(crate) struct Report {
 }
 
 impl Report {
+    /// The document gets its times as text, and the names of its scope.
     pub(crate) fn new(json: Value, text: impl Into<String>) -> Self {
+        let mut json = of_record(&json);
+        write_times_out(&mut json);
         Self {
             json,
             text: text.into(),
@@ -43,8 +46,12 @@ impl Report {
     }
 
     pub(crate) fn with_notes(self, notes: &[String]) -> Self {
+        self.with_note((!notes.is_empty()).then(|| notes.join("\n")))
+    }
+
+    pub(crate) fn with_note(self, note: impl Into<Option<String>>) -> Self {
         Self {
-            note: (!notes.is_empty()).then(|| notes.join("\n")),
+            note: note.into(),
             ..self
         }
     }
@@ -126,6 +133,19 @@ fn printable_json(document: &Value) -> String {
         }
     }
     shown
+}
+
+/// Ctrl-C drops the work, and fails with `stopped`.
+pub(crate) async fn unless_interrupted<T>(
+    work: impl Future<Output = Result<T>>,
+    stopped: &str,
+) -> Result<T> {
+    tokio::select! {
+        // Notices Ctrl-C also while files are written.
+        biased;
+        Ok(()) = tokio::signal::ctrl_c() => Err(failure!("interrupted", "{stopped}")),
+        done = work => done,
+    }
 }
 
 /// Redrawn on a terminal, otherwise a line every few seconds.

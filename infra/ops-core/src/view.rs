@@ -1,12 +1,11 @@
 //! Views of records: each has one JSON document, from which tables and lines are picked.
 
-use crate::format;
 use crate::prelude::*;
 
 /// Heading or name, and a JSON Pointer.
 pub(crate) type Columns = [(&'static str, &'static str)];
 
-/// `campaign` and `environment` instead of the scope, and times as text.
+/// `campaign` and `environment` instead of the scope.
 pub(crate) fn of_record(record: &impl Serialize) -> Value {
     let mut view = json!(record);
     if let Some(fields) = view.as_object_mut()
@@ -14,11 +13,10 @@ pub(crate) fn of_record(record: &impl Serialize) -> Value {
     {
         fields.extend(scope);
     }
-    write_times_out(&mut view);
     view
 }
 
-/// Stored times are milliseconds.
+/// Makes text of times, which records have in milliseconds.
 pub(crate) fn write_times_out(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -58,23 +56,20 @@ pub(crate) fn cell(
     view: &Value,
     pointer: &str,
     time: impl Fn(Timestamp) -> String,
+    number: impl Fn(u64) -> String,
 ) -> Option<String> {
+    let is_time = is_time(pointer.rsplit('/').next().unwrap_or_default());
     Some(match view.pointer(pointer)? {
         Value::Null => return None,
-        Value::String(text) => {
-            let name = pointer.rsplit('/').next().unwrap_or_default();
-            match text.parse() {
-                Ok(at) if is_time(name) => time(at),
-                Ok(_) | Err(_) => text.clone(),
-            }
-        }
-        Value::Array(items) => {
-            let items: Vec<_> = items.iter().filter_map(Value::as_str).collect();
-            items.join(", ")
-        }
-        Value::Number(number) => match number.as_u64() {
-            Some(number) => grouped(number),
-            None => number.to_string(),
+        Value::String(text) => match text.parse() {
+            Ok(at) if is_time => time(at),
+            Ok(_) | Err(_) => text.clone(),
+        },
+        Value::Array(items) => joined(items.iter().filter_map(Value::as_str)),
+        Value::Number(found) => match (found.as_i64(), found.as_u64()) {
+            (Some(at), _) if is_time => time(Timestamp::from_millis(at)),
+            (_, Some(found)) => number(found),
+            (_, None) => found.to_string(),
         },
         other => other.to_string(),
     })
@@ -87,18 +82,22 @@ pub(crate) fn table<'a>(
     zone: Tz,
 ) -> String {
     let row = |view| {
-        let cell =
-            |(_, pointer): &(&str, &str)| or_dash(cell(view, pointer, |at| local_time(at, zone)));
+        let cell = |(_, pointer): &(&str, &str)| {
+            or_dash(cell(view, pointer, |at| local_time(at, zone), grouped))
+        };
         columns.iter().map(cell).collect()
     };
     let headings: Vec<_> = columns.iter().map(|(heading, _)| *heading).collect();
-    format::table(&headings, views.into_iter().map(row))
+    aligned(&headings, views.into_iter().map(row))
 }
 
 /// Names and values of a document, without those that it does not have.
 pub(crate) fn facts(columns: &Columns, view: &Value, zone: Tz) -> Vec<(&'static str, String)> {
     let fact = |(name, pointer): &(&'static str, &str)| {
-        Some((*name, cell(view, pointer, |at| zoned_time(at, zone))?))
+        Some((
+            *name,
+            cell(view, pointer, |at| zoned_time(at, zone), grouped)?,
+        ))
     };
     let columns = columns.iter();
     let columns = columns.filter(|(name, _)| !name.ends_with("_local"));

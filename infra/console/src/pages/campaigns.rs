@@ -1,12 +1,9 @@
 //! All campaigns.
 
 use common::aws::concurrently;
-use common::domain::campaign::CampaignStatus;
-use common::domain::statistics::{ALL_DAYS, Amount, Metric};
-use futures_util::FutureExt;
-use ops_core::statistics::aggregate::{by_dimension, total};
+use common::domain::statistics::ALL_DAYS;
+use ops_core::statistics::aggregate::total;
 
-use crate::layout::environment;
 use crate::prelude::*;
 
 pub(crate) fn routes() -> Router<Console> {

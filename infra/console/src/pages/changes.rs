@@ -4,8 +4,6 @@ use chrono::NaiveDate;
 use common::domain::audit::{AuditRow, StoredAuditRow};
 use ops_core::audit::{self, AuditRows, RowFilter};
 
-use super::submission::path_of_submission;
-use crate::form::select;
 use crate::prelude::*;
 
 /// Half a kilobyte each; a day of reviewing makes a thousand.
@@ -65,7 +63,7 @@ async fn list(console: Console, Query(query): Query) -> PageResult {
 
 fn day(text: &str) -> Result<Option<NaiveDate>, Failure> {
     let day = Some(text).filter(|text| !text.is_empty()).map(str::parse);
-    let invalid = |_| Failure::new("days_invalid", "write days such as 2026-11-22");
+    let invalid = |_| failure!("days_invalid", "write days such as 2026-11-22");
     day.transpose().map_err(invalid)
 }
 

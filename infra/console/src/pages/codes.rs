@@ -1,15 +1,9 @@
 //! The batches of a campaign, and voiding one.
 
-use common::domain::codebook::{Batch, BatchStatus};
-use common::domain::statistics::Metric;
 use ops_core::codes::book::{existing_batch, odds_line};
-use ops_core::codes::{book, code_scope, void};
-use ops_core::statistics::aggregate::{Aggregate, by_dimension};
+use ops_core::codes::{book, code_scope};
 use ops_core::statistics::{self, Days};
 
-use super::Named;
-use crate::form::{check_typed, hidden, typed_form};
-use crate::layout::{environment, with_query};
 use crate::prelude::*;
 
 pub(crate) fn routes() -> Router<Console> {
@@ -52,7 +46,7 @@ fn row(scope: &Scope, batch: &Batch, used: &Aggregate) -> Markup {
             td { (batch.name) }
             td { @if batch.origin.is_imported() { "imported" } @else { "minted" } }
             td { (grouped(batch.count())) }
-            td { (number(used.get(&batch.name).map_or(0, |sum| sum.records))) }
+            td { (number(records_of(used, &batch.name))) }
             td { (pill(class, batch.status.as_str())) }
             td { (or_dash(batch.prize.as_ref())) }
             td {
@@ -98,6 +92,6 @@ async fn void_batch(
     let scope = code_scope(&tables, scope).await?;
     // An unknown batch leaves no row.
     existing_batch(&book::read(&tables.code_books, &scope).await?, name)?;
-    void::void_batch(&tables, &scope, name, console.now()).await?;
+    book::void_batch(&tables, &scope, name, console.now()).await?;
     Ok(Redirect::to(&format!("{}/codes", path_of(&scope))))
 }

@@ -8,16 +8,12 @@ mod overview;
 mod people;
 pub(crate) mod review;
 mod search;
-mod submission;
+pub(crate) mod submission;
 
 use std::panic::AssertUnwindSafe;
 
-use axum::extract::{FromRequestParts, Path, Request};
-use axum::http::request::Parts;
 use axum::middleware::Next;
-use futures_util::FutureExt;
 
-use crate::failure::{PageError, page_unknown, refusal};
 use crate::prelude::*;
 
 pub(crate) fn routes() -> Router<Console> {

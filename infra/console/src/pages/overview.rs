@@ -1,20 +1,15 @@
 //! A campaign's numbers at a glance.
 
-use common::domain::campaign::CampaignStatus;
-use common::domain::codebook::{Batch, BatchStatus};
 use common::domain::receipt::schedule::LOOKUPS_PER_MINUTE;
 use common::domain::settling::Dependency;
-use common::domain::statistics::{Counters, Metric};
 use common::error::StoreError;
 use ops_core::campaigns::set_paused;
 use ops_core::pace::{PartnerConcurrency, looked_up_by};
 use ops_core::statistics::aggregate::{
-    Aggregate, PrizesLeft, aggregate, by_dimension, each_day, each_hour, figures, latest_hour,
-    prizes_left, receipt_words,
+    PrizesLeft, aggregate, each_day, each_hour, figures, latest_hour, prizes_left, receipt_words,
 };
 use ops_core::statistics::{self, Days};
 
-use super::Named;
 use super::campaigns::status;
 use crate::plot::{Share, of_largest, over_time, shares};
 use crate::prelude::*;
@@ -154,11 +149,7 @@ impl Waiting {
         dependency: Dependency,
         now: Timestamp,
     ) -> Result<Self, StoreError> {
-        let by_scope = tables
-            .store
-            .submissions()
-            .count_due(dependency, now)
-            .await?;
+        let by_scope = tables.submissions().count_due(dependency, now).await?;
         Ok(Self {
             here: by_scope.get(scope).copied().unwrap_or_default(),
             by_scope,
@@ -231,7 +222,7 @@ fn plots(campaign: &Campaign, counters: &Counters, now: Timestamp) -> Markup {
 fn codes(counters: &Counters, batches: &[Batch]) -> Markup {
     let redeemed = by_dimension(counters, Metric::Batches);
     let row = |batch: &Batch| {
-        let used = redeemed.get(&batch.name).map_or(0, |sum| sum.records);
+        let used = records_of(&redeemed, &batch.name);
         let all = i64::try_from(batch.count()).unwrap_or(i64::MAX);
         let name = html! {
             (batch.name)

@@ -1,15 +1,13 @@
 //! A person's data: finding, handing over, erasing.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
 
 use axum::body::Body;
-use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
-use common::domain::phone::Phone;
+use axum::http::header::CONTENT_DISPOSITION;
 use futures_util::stream;
 use ops_core::people::{self, PersonRecords};
 
-use crate::form::{check_typed, hidden, typed_form};
 use crate::layout::scope;
 use crate::prelude::*;
 
@@ -40,9 +38,9 @@ fn render(found: Markup) -> Html<String> {
 
 fn phone_of(form: &Form) -> Result<Phone, Failure> {
     let no_phone = |_| {
-        Failure::new(
+        failure!(
             "phone_invalid",
-            "this is not a Tanzanian mobile number, such as 0712 345 678",
+            "this is not a Tanzanian mobile number, such as 0712 345 678"
         )
     };
     form.get("phone").parse().map_err(no_phone)
@@ -113,7 +111,7 @@ fn actions(phone: &Phone, held: &[PersonRecords]) -> Markup {
 async fn export(console: Console, form: Form) -> PageResult<Response> {
     let (phone, tables, now) = (phone_of(&form)?, console.tables()?, console.now());
     let held = people::find(&tables, &phone, now).await?;
-    let file = people::export_unnamed(&tables, console.env(), &phone, &held, now).await?;
+    let file = people::export_unnamed(&tables, &phone, &held, now).await?;
     let named = (CONTENT_DISPOSITION, "attachment; filename=\"person.zip\"");
     let body = Body::from_stream(stream::iter(chunks(file)));
     Ok(([(CONTENT_TYPE, "application/zip"), named], body).into_response())
@@ -138,9 +136,9 @@ async fn erase(console: Console, form: Form) -> PageResult {
             html! { p role="status" { "Nothing is held on " (phone.masked()) ", so nothing was erased." } },
         ));
     }
-    people::erase_all(&tables, console.env(), &held, form.get("why"), now).await?;
-    let scopes: Vec<_> = held.iter().map(|held| held.scope.to_string()).collect();
+    people::erase_all(&tables, &held, form.get("why"), now).await?;
+    let scopes = joined(held.iter().map(|held| &held.scope));
     Ok(render(
-        html! { p.good role="status" { (phone.masked()) " is erased from " (scopes.join(", ")) "." } },
+        html! { p.good role="status" { (phone.masked()) " is erased from " (scopes) "." } },
     ))
 }

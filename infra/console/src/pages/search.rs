@@ -4,14 +4,12 @@
 use common::domain::campaign::CodePolicy;
 use common::domain::code::Code;
 use common::domain::ids::Reference;
-use common::domain::phone::Phone;
 use ops_core::codes::find::{CodeOfScope, lookup};
-use ops_core::phones::{self, PhoneInScope};
-use ops_core::submissions;
+use ops_core::format::counted;
+use ops_core::phones::PhoneInScope;
 use ops_core::submissions::code_entered::CodeEntered;
 
-use super::submission::{list, path_of_submission, status};
-use crate::form::select;
+use super::submission::{list, status};
 use crate::layout;
 use crate::prelude::*;
 
@@ -30,11 +28,6 @@ async fn ask(console: Console) -> PageResult {
 
 const NOTHING: &str = "Nothing found: no submission has this reference or id, and no campaign has this code. Check it for a letter or digit \
                        that was misread.";
-
-/// `1 code`, `2 codes`.
-fn counted(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
-}
 
 /// `said` is for screen readers.
 async fn render(console: &Console, asked: &str, said: String, found: Markup) -> PageResult {
@@ -104,8 +97,10 @@ async fn shown(
 
 async fn search_request(console: Console, form: Form) -> PageResult<Response> {
     let unknown = |_: String| {
-        let message = "there is no such campaign; choose one of the list";
-        Failure::new("campaign_unknown", message)
+        failure!(
+            "campaign_unknown",
+            "there is no such campaign; choose one of the list"
+        )
     };
     let scope = Scope {
         campaign: form.get("campaign").parse().map_err(unknown)?,
@@ -113,7 +108,10 @@ async fn search_request(console: Console, form: Form) -> PageResult<Response> {
     };
     let (tables, wanted) = (console.tables()?, form.get("request"));
     let is_wanted = |submission: &Submission| submission.request_id.as_deref() == Some(wanted);
-    let (found, _) = submissions::list(&tables, &scope, MAX_PER_REQUEST, is_wanted).await?;
+    let (found, _) = tables
+        .submissions()
+        .list(&scope, MAX_PER_REQUEST, is_wanted)
+        .await?;
     if found.is_empty() {
         let said = format!(
             "Nothing found: no {} submission of {} was made by this request.",
@@ -129,7 +127,7 @@ fn of_phone(phone: &Phone, found: &[PhoneInScope], now: Timestamp) -> (String, M
     let said = if found.is_empty() {
         format!("Nothing found: no campaign knows the phone {phone}.")
     } else {
-        let count = found.iter().map(|found| found.submissions.len()).sum();
+        let count: usize = found.iter().map(|found| found.submissions.len()).sum();
         format!("{} of {phone} found.", counted(count, "submission"))
     };
     let shown = html! {

@@ -49,10 +49,10 @@ async fn photo(console: &Console, id: &str) -> PageResult<Response> {
     };
     let recorded =
         submissions::record_disclosure(&tables, &submission, look, console.now()).await?;
-    let (Some(receipt), Some(recorded)) = (submission.receipt_id, recorded) else {
+    let Some(receipt) = submission.receipt_id else {
         return Err(Failure::new("photo_not_shown", "it came without a receipt").into());
     };
-    let copier = PhotoCopier::new(&tables, console.env())?;
+    let copier = PhotoCopier::new(&tables)?;
     let copied = copier.copy(&submission.scope, receipt, &recorded).await?;
     match copied.shown {
         ShownPhoto::Copy(photo) => Ok(([(CONTENT_TYPE, "image/png")], photo).into_response()),
@@ -63,7 +63,7 @@ async fn photo(console: &Console, id: &str) -> PageResult<Response> {
 async fn render(console: &Console, id: &str, look: Disclosure) -> PageResult {
     let (tables, now) = (console.tables()?, console.now());
     let submission = &submissions::one(&tables, id).await?;
-    let view = SubmissionView::load(&tables, console.env(), submission, look, now).await?;
+    let view = SubmissionView::load(&tables, submission, look, now).await?;
     let timeline = view.timeline();
     let known = view.facts().into_iter().map(|(name, value)| {
         // A hidden value's text names the command line's option.
@@ -114,7 +114,7 @@ pub(crate) fn status(status: &SubmissionStatus) -> Markup {
 pub(crate) async fn list(tables: &Tables, found: &[Submission]) -> Result<Markup, Failure> {
     let mut rows = Vec::new();
     for one in found {
-        let zone = tables.campaign(&one.scope.campaign).await?.timezone;
+        let zone = tables.zone(&one.scope).await?;
         let phone = phones::shown(tables, one, false).await?;
         rows.push(html! {
             tr {

@@ -2,13 +2,13 @@
 
 use std::ops::RangeInclusive;
 
+use regex::Regex;
 use serde_json::Number;
 
 use super::join;
 use super::schema::{Kind, Schema};
 use super::tree::{Content, Entry, Node};
 use crate::prelude::*;
-use crate::problem::Problems;
 
 /// Jaro-Winkler similarity, 0 to 1, from which a name counts as misspelled.
 const MIN_LIKENESS: f64 = 0.75;
@@ -59,7 +59,9 @@ impl Checker<'_> {
             (Kind::Map(max, item), Content::Block(entries)) => self.map(path, entries, max, item),
             (Kind::Any, Content::Block(entries)) => self.map(path, entries, MAX_JSON_ITEMS, schema),
             (Kind::Map(..), _) => Err(format!("must hold fields, such as `{}`", schema.example)),
-            (Kind::Text(chars), found) => text(found, &chars),
+            (Kind::Text(chars), found) => {
+                text(found, &chars).and_then(|text| in_form(text, schema))
+            }
             (Kind::Choice(words), found) => {
                 text(found, &(1..=100)).and_then(|text| choice(text, words, schema))
             }
@@ -189,6 +191,19 @@ fn text(found: &Content, chars: &RangeInclusive<usize>) -> Result<Value, String>
     Ok(Value::from(text))
 }
 
+fn in_form(text: Value, schema: &Schema) -> Result<Value, String> {
+    let (Some(pattern), Some(form)) = (&schema.pattern, &schema.form) else {
+        return Ok(text);
+    };
+    let found = text.as_str().unwrap_or_default();
+    if Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(found)) {
+        Ok(text)
+    } else {
+        let form = form.replace("{example}", &schema.example);
+        Err(format!("must be {form}"))
+    }
+}
+
 fn choice(text: Value, words: &[String], schema: &Schema) -> Result<Value, String> {
     if schema.has_rule || words.iter().any(|word| text == *word) {
         return Ok(text);
@@ -235,6 +250,5 @@ pub(super) fn closest<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
 }
 
 pub(super) fn listed(names: &[&str]) -> String {
-    let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-    quoted.join(", ")
+    joined(names.iter().map(|name| format!("`{name}`")))
 }

@@ -29,7 +29,12 @@ struct Label(#[schemars(length(min = 1, max = 40))] String);
 /// What callers send as a product's or a branch's key.
 #[derive(JsonSchema)]
 struct Key(
-    #[schemars(length(min = 1, max = 100), regex(pattern = "^[A-Za-z0-9_-]{1,64}$"))] String,
+    #[schemars(
+        length(min = 1, max = 100),
+        regex(pattern = "^[A-Za-z0-9_-]{1,64}$"),
+        extend("x-form" = "1 to 64 of letters, digits, `-` and `_`, such as `{example}`")
+    )]
+    String,
 );
 
 #[derive(JsonSchema)]
@@ -67,7 +72,12 @@ struct Match(#[schemars(length(min = 1, max = 100))] String);
 
 #[derive(JsonSchema)]
 struct Serial(
-    #[schemars(length(min = 1, max = 100), regex(pattern = "^[A-Za-z0-9]{1,40}$"))] String,
+    #[schemars(
+        length(min = 1, max = 100),
+        regex(pattern = "^[A-Za-z0-9]{1,40}$"),
+        extend("x-form" = "1 to 40 letters and digits, such as `\"03TZ343001520\"`")
+    )]
+    String,
 );
 
 /// A campaign file.
@@ -77,7 +87,10 @@ pub(super) struct File {
     #[schemars(
         length(min = 1, max = 100),
         regex(pattern = "^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$"),
-        extend("x-example" = "chai-bora-2026")
+        extend(
+            "x-form" = "1 to 64 of a-z, 0-9 and inner dashes, such as `{example}`",
+            "x-example" = "chai-bora-2026"
+        )
     )]
     slug: String,
     /// Its name for people.
@@ -349,7 +362,10 @@ struct Branch {
     #[schemars(
         length(min = 1, max = 100),
         regex(pattern = "^(-*[0-9]){9}-*$"),
-        extend("x-example" = "\"100147181\"")
+        extend(
+            "x-form" = "a taxpayer number of 9 digits, in quotes, such as `{example}`",
+            "x-example" = "\"100147181\""
+        )
     )]
     tin: String,
     /// The serial numbers of its fiscal devices, by which a receipt's branch is known.
@@ -426,7 +442,11 @@ struct Secret {
     #[schemars(
         length(min = 1, max = 120),
         regex(pattern = "^partners/[A-Za-z0-9/_+=.@-]+$"),
-        extend("x-example" = "partners/chai-bora")
+        extend(
+            "x-form" = "the name of a secret that begins with `partners/`, of letters, digits and `/_+=.@-`, \
+                        such as `{example}`; never the secret itself",
+            "x-example" = "partners/chai-bora"
+        )
     )]
     name: String,
 }

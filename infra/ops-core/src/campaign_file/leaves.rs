@@ -124,9 +124,7 @@ fn push_summary(
                 push_summary(lines, &path, schema, inner, in_words);
                 continue;
             }
-            (Kind::Object | Kind::Map(..), Some(Value::Object(fields))) => {
-                fields.keys().cloned().collect::<Vec<_>>().join(", ")
-            }
+            (Kind::Object | Kind::Map(..), Some(Value::Object(fields))) => joined(fields.keys()),
             (_, Some(Value::Array(items))) => items.len().to_string(),
             (_, Some(value)) => in_words(&path, value),
         };

@@ -20,15 +20,11 @@ mod tests;
 mod tree;
 pub(crate) mod write;
 
-use std::collections::HashMap;
-
-use common::domain::campaign::Campaign;
-use serde_json::Value;
+use crate::prelude::*;
 
 pub use self::schema::schema;
 pub use self::template::template;
 pub use crate::problem::Problem;
-use crate::problem::Problems;
 
 /// Many times what a campaign with every message needs.
 pub const MAX_BYTES: usize = 1024 * 1024;

@@ -4,7 +4,6 @@ use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
 use schemars::generate::SchemaSettings;
-use serde::Deserialize;
 
 use super::fields::File;
 use crate::prelude::*;
@@ -120,8 +119,10 @@ pub(super) struct Schema {
     /// A rule checks its words, and says more about a wrong one.
     #[serde(rename = "x-rule")]
     pub(super) has_rule: bool,
-    #[cfg(test)]
     pub(super) pattern: Option<String>,
+    /// The pattern in words, after `must be`.
+    #[serde(rename = "x-form")]
+    pub(super) form: Option<String>,
     #[serde(rename = "x-enumDescriptions")]
     pub(super) meanings: HashMap<String, String>,
     r#enum: Option<Vec<String>>,

@@ -9,12 +9,12 @@ pub fn template() -> String {
          # Then look at it with `ops campaign apply THIS-FILE --dry-run`.\n",
     );
     for (name, schema) in Schema::of_file().fields() {
-        template.push_str(&format!("\n# {}\n", schema.text));
+        template += &format!("\n# {}\n", schema.text);
         if let Some(default) = schema.left_out.as_deref() {
-            template.push_str(&format!("# Left out: {default}.\n"));
+            template += &format!("# Left out: {default}.\n");
             push_field(&mut template, "# ", name, schema);
         } else if let Kind::Object = schema.kind() {
-            template.push_str(&format!("{name}:\n"));
+            template += &format!("{name}:\n");
             push_block(&mut template, "  ", schema, push_empty);
         } else {
             push_empty(&mut template, "", name, schema);
@@ -25,15 +25,15 @@ pub fn template() -> String {
 
 fn push_empty(template: &mut String, margin: &str, name: &str, schema: &Schema) {
     let example = &schema.example;
-    template.push_str(&format!("{margin}{name}:   # such as {example}\n"));
+    *template += &format!("{margin}{name}:   # such as {example}\n");
 }
 
 fn push_field(template: &mut String, margin: &str, name: &str, schema: &Schema) {
     if let Kind::Object = schema.kind() {
-        template.push_str(&format!("{margin}{name}:\n"));
+        *template += &format!("{margin}{name}:\n");
         push_block(template, &format!("{margin}  "), schema, push_field);
     } else {
-        template.push_str(&format!("{margin}{name}: {}\n", schema.example));
+        *template += &format!("{margin}{name}: {}\n", schema.example);
     }
 }
 
@@ -50,10 +50,7 @@ fn push_block(
                 .left_out
                 .as_ref()
                 .map(|words| format!(" Left out: {words}."));
-            template.push_str(&format!(
-                "{margin}# {text}{}\n",
-                left_out.unwrap_or_default()
-            ));
+            *template += &format!("{margin}# {text}{}\n", left_out.unwrap_or_default());
         }
         push(template, margin, name, schema);
     }

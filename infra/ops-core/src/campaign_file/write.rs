@@ -1,6 +1,6 @@
 //! Writes a campaign as YAML that reads as the same campaign, and as JSON with the file's names.
 
-use chrono::{DateTime, SecondsFormat};
+use chrono::SecondsFormat;
 
 use super::rules::tin_digits;
 use super::schema::{Kind, Schema};
@@ -78,7 +78,7 @@ fn push_fields(yaml: &mut String, indent: usize, block: &Schema, fields: &Map<St
         let Some(value) = fields.get(name).filter(|value| !is_nothing(value)) else {
             continue;
         };
-        yaml.push_str(&format!("{:indent$}{name}:", ""));
+        *yaml += &format!("{:indent$}{name}:", "");
         match (schema.kind(), value) {
             (Kind::Object, Value::Object(inner)) => {
                 yaml.push('\n');
@@ -105,23 +105,21 @@ pub(super) fn is_nothing(value: &Value) -> bool {
 }
 
 fn flow(value: &Value, schema: &Schema) -> String {
-    let pairs = |pairs: Vec<String>| format!("{{ {} }}", pairs.join(", "));
     match (value, schema.kind()) {
         (Value::String(text), _) => scalar(text),
         (Value::Array(items), Kind::List(_, item)) => {
-            let items: Vec<_> = items.iter().map(|value| flow(value, item)).collect();
-            format!("[{}]", items.join(", "))
+            format!("[{}]", joined(items.iter().map(|value| flow(value, item))))
         }
         (Value::Object(fields), Kind::Object) => {
             let known = schema.fields().filter_map(|(name, schema)| {
                 let value = fields.get(name).filter(|value| !is_nothing(value))?;
                 Some(format!("{name}: {}", flow(value, schema)))
             });
-            pairs(known.collect())
+            format!("{{ {} }}", joined(known))
         }
         (Value::Object(fields), Kind::Map(_, item)) => {
             let pair = |(name, value)| format!("{}: {}", json!(name), flow(value, item));
-            pairs(fields.iter().map(pair).collect())
+            format!("{{ {} }}", joined(fields.iter().map(pair)))
         }
         // JSON is YAML.
         _ => value.to_string(),

@@ -120,21 +120,17 @@ pub(crate) fn text(differences: &[FieldChange], campaign: &Campaign) -> String {
                 } else {
                     ("its rules", *left_out)
                 };
-                text.push_str(&format!("  {name}: {from} -> {to}\n"));
+                text += &format!("  {name}: {from} -> {to}\n");
             }
             if *is_added {
-                text.push_str(&format!("      {field}: {}\n", value(after)));
+                text += &format!("      {field}: {}\n", value(after));
             }
             last_block = *block;
             continue;
         }
-        text.push_str(&format!(
-            "  {field}: {} -> {}\n",
-            value(before),
-            value(after)
-        ));
+        text += &format!("  {field}: {} -> {}\n", value(before), value(after));
         if let Some(meaning) = meaning.as_ref().filter(|meaning| said != Some(*meaning)) {
-            text.push_str(&format!("      {meaning}\n"));
+            text += &format!("      {meaning}\n");
         }
         said = meaning.as_ref();
     }

@@ -1,8 +1,5 @@
 //! Meanings of changes for a campaign that people take part in.
 
-use common::domain::campaign::{CampaignStatus, CodePolicy};
-use common::domain::statistics::ENTRIES_RANGES;
-
 use crate::prelude::*;
 
 /// Known without reading whole tables.
@@ -75,7 +72,7 @@ pub(super) fn meaning(
             return Some(of_lower_total(facts.over_limit));
         }
         "entries_per_submission" if facts.entries > 0 => {
-            let so_far = grouped_entries(facts.entries);
+            let so_far = entries_in_words(facts.entries.unsigned_abs());
             return Some(format!(
                 "for submissions from now on; accepted ones keep their {so_far}"
             ));
@@ -117,11 +114,6 @@ fn of_lower_total(over: Option<PhonesOver>) -> String {
     }
 }
 
-fn grouped_entries(entries: i64) -> String {
-    let noun = if entries == 1 { "entry" } else { "entries" };
-    format!("{} {noun}", grouped(entries.unsigned_abs()))
-}
-
 /// `None` is the highest limit.
 pub(super) fn is_lower(before: Option<u32>, after: Option<u32>) -> bool {
     after.is_some_and(|after| before.is_none_or(|before| after < before))
@@ -148,7 +140,10 @@ fn of_window(path: &str, before: &Campaign, after: &Campaign, facts: &Facts) -> 
     if facts.entries == 0 {
         return Some(said.to_owned());
     }
-    Some(format!("{} so far; {said}", grouped_entries(facts.entries)))
+    Some(format!(
+        "{} so far; {said}",
+        entries_in_words(facts.entries.unsigned_abs())
+    ))
 }
 
 fn of_due(

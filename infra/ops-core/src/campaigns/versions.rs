@@ -1,7 +1,6 @@
 //! Earlier versions and archiving of a campaign.
 
-use common::domain::campaign::CampaignStatus;
-use common::store::campaign_versions::{CampaignChange, CampaignVersion};
+use common::store::campaign_versions::CampaignVersion;
 use common::store::campaigns::StoredCampaign;
 
 use super::diff::{FieldChange, differences};
@@ -49,7 +48,10 @@ pub(crate) async fn version(
 ) -> Result<Campaign> {
     let version = tables.campaign_versions.get(slug, revision).await?;
     version.map(|version| version.campaign).ok_or_else(|| {
-        failure!("version_unknown", "`{slug}` has no version {revision}; `ops campaign history {slug}` shows those that it has")
+        failure!(
+            "version_unknown",
+            "`{slug}` has no version {revision}; `ops campaign history {slug}` shows those that it has"
+        )
     })
 }
 

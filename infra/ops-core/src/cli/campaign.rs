@@ -1,7 +1,5 @@
 //! `ops campaign`.
 
-use clap::Subcommand;
-
 use crate::prelude::*;
 
 #[derive(Subcommand)]

@@ -1,9 +1,6 @@
 //! The arguments of `ops draw`.
 
-use std::num::{NonZeroU32, NonZeroU64};
-
-use clap::{ArgGroup, Subcommand, ValueEnum};
-use common::domain::draw::contact::SkipReason;
+use clap::ArgGroup;
 use draw::{Digest, Prize};
 
 use super::LiveScopeArgs;
@@ -142,15 +139,6 @@ pub(crate) struct VerifyArgs {
     /// The commitment that you copied before the round; spaces do not matter
     #[arg(long, value_name = "DIGITS", value_parser = copied)]
     pub(crate) commitment: Option<Digest>,
-    /// Public key of the beacon's chain, if it is not drand's quicknet, as the chain's /info has it
-    #[arg(long, value_name = "HEX", requires_all = ["chain_genesis", "chain_period"])]
-    pub(crate) chain_key: Option<String>,
-    /// Time of that chain's first round, in seconds since 1970
-    #[arg(long, value_name = "SECONDS", requires = "chain_key")]
-    pub(crate) chain_genesis: Option<i64>,
-    /// Seconds between two rounds of that chain
-    #[arg(long, value_name = "SECONDS", requires = "chain_key")]
-    pub(crate) chain_period: Option<NonZeroU32>,
 }
 
 #[derive(Args)]

@@ -1,7 +1,5 @@
 //! The command line of `ops phone`.
 
-use clap::Subcommand;
-
 use super::ScopeArgs;
 use crate::prelude::*;
 

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use chrono::{DateTime, NaiveDateTime, NaiveTime, TimeDelta, TimeZone};
+use chrono::{NaiveDateTime, NaiveTime, TimeDelta, TimeZone};
 
 use crate::prelude::*;
 

@@ -1,10 +1,8 @@
 //! Changes a scope's code book: read, change, write back if unchanged since.
 
-use common::domain::codebook::Origin;
-use common::store::code_books::{CodeBooks, SaveError};
+use common::store::code_books::SaveError;
 use common::store::transaction::backoff;
 
-use crate::format::{one_guess_in, one_line};
 use crate::prelude::*;
 
 /// Attempts, since others may keep changing the book.
@@ -36,33 +34,31 @@ pub(super) async fn change<T>(
     scope: &Scope,
     change: impl Fn(&mut CodeBook) -> Result<T>,
 ) -> Result<T> {
-    let mut tries = 0;
-    loop {
-        tries += 1;
+    let change = &change;
+    until_saved(|| async move {
         let mut stored = books.get(scope).await?.ok_or_else(|| no_book(scope))?;
         let changed = change(&mut stored.book)?;
-        if saved(books.save(scope, &stored).await, tries)
-            .await?
-            .is_some()
-        {
-            return Ok(changed);
-        }
-    }
+        Ok(books.save(scope, &stored).await.map(|()| changed))
+    })
+    .await
 }
 
-/// `None` if others changed the book, so that it has to be tried again.
-pub(crate) async fn saved<T>(saved: Result<T, SaveError>, tries: u32) -> Result<Option<T>> {
-    match saved {
-        Ok(saved) => Ok(Some(saved)),
-        Err(SaveError::Changed) if tries < MAX_ATTEMPTS => {
-            backoff(tries).await;
-            Ok(None)
+/// Tries again while others change the book.
+pub(crate) async fn until_saved<T, F: Future<Output = Result<Result<T, SaveError>>>>(
+    save: impl Fn() -> F,
+) -> Result<T> {
+    let mut tries = 1;
+    loop {
+        match save().await? {
+            Ok(saved) => return Ok(saved),
+            Err(SaveError::Changed) if tries < MAX_ATTEMPTS => backoff(tries).await,
+            Err(SaveError::Changed) => bail!(
+                "code_book_busy",
+                "others keep minting or importing codes; run this again in a moment"
+            ),
+            Err(SaveError::Store(error)) => return Err(error.into()),
         }
-        Err(SaveError::Changed) => bail!(
-            "code_book_busy",
-            "others keep minting or importing codes; run this again in a moment"
-        ),
-        Err(SaveError::Store(error)) => Err(error.into()),
+        tries += 1;
     }
 }
 
@@ -137,6 +133,25 @@ pub(super) fn batch_mut<'a>(book: &'a mut CodeBook, name: &str) -> Result<&'a mu
         .iter_mut()
         .find(|batch| batch.name == name)
         .ok_or_else(unknown_batch)
+}
+
+/// Voids a batch. Submissions made with its codes stay valid.
+pub async fn void_batch(
+    tables: &Tables,
+    scope: &Scope,
+    name: &str,
+    now: Timestamp,
+) -> Result<Batch> {
+    tables
+        .audit
+        .append(Action::new("code.void").in_scope(scope).on(name), now)
+        .await?;
+    change(&tables.code_books, scope, |book| {
+        let batch = batch_mut(book, name)?;
+        batch.status = BatchStatus::Void;
+        Ok(batch.clone())
+    })
+    .await
 }
 
 pub fn existing_batch<'a>(book: &'a CodeBook, name: &str) -> Result<&'a Batch> {

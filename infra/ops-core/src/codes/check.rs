@@ -5,16 +5,12 @@ use std::hash::BuildHasher;
 
 use common::domain::code_list::CodeList;
 use common::domain::codebook::ACCEPTABLE_ODDS;
-use common::store::codes::Codes;
-use futures_util::{StreamExt, stream};
 use sha2::{Digest, Sha256};
 
 use super::import::{ImportRequest, batch_to_fill, is_void, refuse_minted_lengths};
 use super::{MAX_CONCURRENCY, PART, book};
 use crate::column::CheckedColumn;
-use crate::format::one_guess_in;
 use crate::prelude::*;
-use crate::problem::Problems;
 
 /// Shorter lists may be a word with a counter, and do not show it; they need `--allow-weak`.
 const MIN_CODES: u64 = 100;

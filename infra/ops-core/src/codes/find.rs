@@ -1,6 +1,6 @@
 //! Finds the record of a code and its state.
 
-use common::domain::code_record::{CodeHold, CodeRecord};
+use common::domain::code_record::CodeHold;
 use common::domain::codebook::BookMatch;
 
 use super::book;
@@ -75,7 +75,7 @@ pub async fn lookup(tables: &Tables, scope: &Scope, normal: &str) -> Result<Opti
     };
     let submission = match &hold {
         Some(hold) => {
-            let submissions = tables.store.submissions();
+            let submissions = tables.submissions();
             submissions.get(scope, hold.submission_id).await?
         }
         None => None,

@@ -1,14 +1,10 @@
 //! Imports codes printed elsewhere. Checks the whole file before writing; an interrupted import is
 //! finished by running it again.
 
-use common::domain::code_record::CodeRecord;
-use common::domain::codebook::{LengthSource, Origin};
-use common::store::codes::Codes;
-use futures_util::{StreamExt, stream};
+use common::domain::codebook::LengthSource;
 
 use super::check::{Checked, CodesOfLength};
 use super::{MAX_CONCURRENCY, PART, book, lines};
-use crate::column::Column;
 use crate::prelude::*;
 
 // The doc comments are the help of `ops code import`.

@@ -1,10 +1,7 @@
 //! Reads codes from a file, one per line, as spreadsheets and printers write them.
 
-use std::path::Path;
-
-use common::domain::code::Code;
-
-use crate::column::{AFTER_DAMAGE, Column, ColumnType, spreadsheet_damage};
+use crate::column::{AFTER_DAMAGE, ColumnType, spreadsheet_damage};
+use crate::prelude::*;
 
 const CODES: ColumnType<String> = ColumnType {
     invalid: "code_file_invalid",

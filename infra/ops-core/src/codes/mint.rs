@@ -1,17 +1,13 @@
 //! Mints codes in three steps: reserve serial numbers, encipher and write them, activate the batch.
 //! A crash between them leaves an inactive batch; no code is ever printed twice.
 
-use std::io::{self, Write};
-use std::iter;
 use std::num::NonZero;
-use std::thread;
+use std::{iter, thread};
 
 use common::domain::cipher::{CODE_SYMBOLS, CodeCipher, printed};
-use common::domain::codebook::{ACCEPTABLE_ODDS, DEFAULT_CODE_SYMBOLS, LengthSource, Origin};
-use common::store::code_books::CodeBooks;
+use common::domain::codebook::{ACCEPTABLE_ODDS, DEFAULT_CODE_SYMBOLS, LengthSource};
 
 use super::book;
-use crate::format::one_guess_in;
 use crate::prelude::*;
 
 pub const MAX_CODES: u64 = 1_000_000_000;
@@ -62,7 +58,10 @@ pub async fn mint(
     let reservation = reserve(books, scope, request).await?;
     if let Err(error) = reservation.write(out, &mut |_| Ok(())) {
         withdraw(books, &reservation).await?;
-        return Err(not_written(&error));
+        bail!(
+            "file_failed",
+            "writing the codes failed: {error}; the batch is void, so mint again elsewhere"
+        );
     }
     activate(books, reservation).await
 }
@@ -108,7 +107,13 @@ pub async fn reserve(
             BatchStatus::Reserved,
         )?;
         if !allow_weak && book.odds_of_a_guess() > ACCEPTABLE_ODDS {
-            return Err(too_weak(book));
+            bail!(
+                "codes_too_weak",
+                "with these codes, {} would be right, and {} is accepted; mint fewer, start the campaign with a longer \
+                 --length, or say --allow-weak",
+                one_guess_in(book.odds_of_a_guess()),
+                one_guess_in(ACCEPTABLE_ODDS)
+            );
         }
         Ok(Reservation {
             scope: scope.clone(),
@@ -147,23 +152,6 @@ fn length_to_mint(book: &CodeBook, wanted: Option<u8>) -> Result<u8> {
         );
     }
     Ok(wanted)
-}
-
-fn too_weak(book: &CodeBook) -> Failure {
-    failure!(
-        "codes_too_weak",
-        "with these codes, {} would be right, and {} is accepted; mint fewer, start the campaign with a longer --length, \
-         or say --allow-weak",
-        one_guess_in(book.odds_of_a_guess()),
-        one_guess_in(ACCEPTABLE_ODDS)
-    )
-}
-
-fn not_written(error: &io::Error) -> Failure {
-    failure!(
-        "file_failed",
-        "writing the codes failed: {error}; the batch is void, so mint again elsewhere"
-    )
 }
 
 pub async fn activate(books: &CodeBooks, reservation: Reservation) -> Result<Batch> {

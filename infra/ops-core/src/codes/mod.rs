@@ -6,9 +6,6 @@ pub mod find;
 pub mod import;
 pub mod lines;
 pub mod mint;
-pub mod void;
-
-use common::domain::campaign::CodePolicy;
 
 use crate::prelude::*;
 

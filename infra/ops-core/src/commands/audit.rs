@@ -1,11 +1,10 @@
 //! `ops audit`.
 
-use common::domain::audit::{AuditCheck, AuditFinding, StoredAuditRow, VerifiedAudit};
+use common::domain::audit::{AuditCheck, AuditFinding, VerifiedAudit};
 
 use crate::audit::{AuditRows, list};
 use crate::cli::AuditCommand;
 use crate::prelude::*;
-use crate::view::table;
 
 pub(crate) async fn run(command: AuditCommand, tables: &Tables, now: Timestamp) -> Result<Report> {
     match command {
@@ -42,7 +41,7 @@ fn report_list(found: &AuditRows) -> Report {
         table(&columns, &views, *zone)
     };
     if rows.iter().any(|stored| stored.row.is_none()) {
-        text.push_str("A row without a time cannot be read; run ops audit verify.\n");
+        text += "A row without a time cannot be read; run ops audit verify.\n";
     }
     let json = json!({
         "from": from.to_string(),

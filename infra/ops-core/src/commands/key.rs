@@ -3,10 +3,8 @@ use common::config::Stage;
 use common::store::api_keys::ApiKeyRecord;
 
 use crate::cli::KeyCommand;
-use crate::format::{one_line, seconds};
 use crate::keys::{self, IssuedKey, RolledKey};
 use crate::prelude::*;
-use crate::view;
 
 pub(crate) async fn run(
     command: KeyCommand,
@@ -41,7 +39,7 @@ pub(crate) async fn run(
                  the larger of the two applies",
                 changed.key_id,
                 changed.per_minute,
-                seconds(cache::MAX_AGE)
+                span_in_words(cache::MAX_AGE)
             );
             Ok(Report::new(of_record(&changed), text))
         }
@@ -132,20 +130,19 @@ fn report_issued(issued: &IssuedKey) -> Report {
         record.per_minute,
         until.unwrap_or_default()
     );
-    Report {
-        note: Some(note),
-        ..Report::new(json, key.clone())
-    }
+    Report::new(json, key.clone()).with_note(note)
 }
 
 fn report_rolled(rolled: &RolledKey) -> Report {
     let RolledKey { new, old } = rolled;
     let mut report = report_issued(new);
     let until = old.valid_until;
-    let valid_until = json!(until.map(|until| until.to_string()));
     let more = [
         ("old_key_id", json!(old.key_id)),
-        ("old_valid_until", valid_until),
+        (
+            "old_valid_until",
+            json!(until.map(|until| until.to_string())),
+        ),
     ];
     report.json = extended(report.json, more);
     let until = or_dash(until.map(|until| zoned_time(until, new.zone)));
@@ -171,7 +168,7 @@ fn report_list(keys: &[ApiKeyRecord], zone: Tz) -> Report {
     ];
     let text = match keys.is_empty() {
         true => "The campaign has no keys yet; `ops key issue` makes one.".to_owned(),
-        false => view::table(&columns, &keys, zone),
+        false => table(&columns, &keys, zone),
     };
     Report::new(json!({ "keys": keys }), text)
 }

@@ -6,7 +6,6 @@ pub(crate) mod audit;
 pub(crate) mod campaign;
 pub(crate) mod code;
 pub(crate) mod draw;
-mod found_phone;
 pub(crate) mod key;
 pub(crate) mod numbers;
 pub(crate) mod person;
@@ -18,7 +17,10 @@ pub(crate) mod whoami;
 
 fn phone_or_typed(argument: &str, terminal: &mut Terminal<'_>) -> Result<Phone> {
     typed_or(argument, "Phone: ", terminal)?.parse().map_err(|_| {
-        failure!("phone_invalid", "this is not a Tanzanian mobile number; write one, such as 0712345678 or +255712345678")
+        failure!(
+            "phone_invalid",
+            "this is not a Tanzanian mobile number; write one, such as 0712345678 or +255712345678"
+        )
     })
 }
 

@@ -1,10 +1,8 @@
-use std::io;
-
-use super::{found_phone, phone_or_typed};
+use super::phone_or_typed;
 use crate::atomic_file::AtomicFile;
 use crate::cli::PersonCommand;
-use crate::people::{self, PersonRecords};
-use crate::phones;
+use crate::people;
+use crate::phones::{MAX_SUBMISSIONS, PhoneInScope};
 use crate::prelude::*;
 
 pub(crate) async fn run(
@@ -22,7 +20,7 @@ pub(crate) async fn run(
     match command {
         PersonCommand::Find { .. } => {
             let scopes = phones::find(&tables, &phone, clock.now()).await?;
-            let (scopes, texts) = found_phone::described(&scopes, clock.now());
+            let (scopes, texts) = described(&scopes, clock.now());
             let Report { json, text, .. } = found(&phone, &held);
             Ok(Report::new(
                 extended(json, [("scopes", scopes)]),
@@ -31,11 +29,13 @@ pub(crate) async fn run(
         }
         PersonCommand::Export { output, .. } => {
             let file = AtomicFile::begin(&output)?;
-            let exporting = people::export(&tables, env, &phone, &held, clock.now(), file);
-            let file = unless_stopped(exporting).await?;
-            let failed = |error: &io::Error| Failure::from_io(&output, "writing", error);
-            file.sync().map_err(|error| failed(&error))?;
-            file.finish().map_err(|kept| failed(&kept.error))?;
+            let exporting = people::export(&tables, &phone, &held, clock.now(), file);
+            let stopped =
+                "the export was stopped, and its file is removed; run this again for all of it";
+            let file = unless_interrupted(exporting, stopped).await?;
+            let failed = Failure::from_io(&output, "writing");
+            file.sync().map_err(&failed)?;
+            file.finish().map_err(|kept| failed(kept.error))?;
             let text = format!(
                 "{}\nEverything is in {}.",
                 summary(&phone, &held),
@@ -63,34 +63,20 @@ pub(crate) async fn run(
             );
             terminal.confirm_typed(&question, "erase")?;
             // A draw's round may have come while the question waited.
-            people::erase_all(&tables, env, &held, &why, clock.now()).await?;
-            let scopes: Vec<_> = held.iter().map(|held| held.scope.to_string()).collect();
-            let text = format!("{} is erased from {}.", phone.masked(), scopes.join(", "));
+            people::erase_all(&tables, &held, &why, clock.now()).await?;
+            let scopes = joined(held.iter().map(|held| &held.scope));
+            let text = format!("{} is erased from {scopes}.", phone.masked());
             // Without a question, nothing has mentioned them.
             let prizes = people::live_instant_prizes(&held).filter(|_| terminal.yes);
             let note = prizes.map(|prizes| {
                 format!("the phone had won instantly: {prizes}; if this was not handed over, the winner cannot be called any more")
             });
-            Ok(Report {
-                note,
-                ..Report::new(
-                    json!({ "phone": phone.masked(), "erased": counts(&held) }),
-                    text,
-                )
-            })
+            Ok(Report::new(
+                json!({ "phone": phone.masked(), "erased": counts(&held) }),
+                text,
+            )
+            .with_note(note))
         }
-    }
-}
-
-/// Ctrl-C stops an export, which removes its file.
-async fn unless_stopped<T>(exporting: impl Future<Output = Result<T>>) -> Result<T> {
-    tokio::select! {
-        // Notices Ctrl-C while photos are written.
-        biased;
-        Ok(()) = tokio::signal::ctrl_c() => {
-            Err(failure!("interrupted", "the export was stopped, and its file is removed; run this again for all of it"))
-        }
-        exported = exporting => exported,
     }
 }
 
@@ -113,7 +99,7 @@ fn counts(held: &[PersonRecords]) -> Value {
             "drawn": held.contacts.len(),
             "blocked": held.entrant.blocked,
             "counted": held.entrant.total,
-            "erased_at": held.entrant.erased_at.map(|at| at.to_string()),
+            "erased_at": held.entrant.erased_at,
         })
     };
     held.iter().map(count).collect()
@@ -150,16 +136,45 @@ fn summary(phone: &Phone, held: &[PersonRecords]) -> String {
     let text = format!(
         "{}:\n{}",
         phone.masked(),
-        table(&header, held.iter().map(row))
+        aligned(&header, held.iter().map(row))
     );
     let erased: Vec<_> = held.iter().filter(|held| held.is_erased()).collect();
     if erased.is_empty() {
         return text;
     }
-    let scopes: Vec<_> = erased.iter().map(|held| held.scope.to_string()).collect();
+    let scopes = joined(erased.iter().map(|held| &held.scope));
     let kept = people::limits_in_words(erased);
-    format!(
-        "{text}The person is erased from {}. {kept}",
-        scopes.join(", ")
-    )
+    format!("{text}The person is erased from {scopes}. {kept}")
+}
+
+const SUBMISSIONS: [(&str, &str); 4] = [
+    ("REF", "/reference"),
+    ("ID", "/id"),
+    ("MESSAGE", "/message_key"),
+    ("DAY", "/day"),
+];
+
+/// The campaigns of a phone, for programs and for people.
+fn described(found: &[PhoneInScope], now: Timestamp) -> (Value, String) {
+    let views: Vec<_> = found.iter().map(|found| found.as_json(now)).collect();
+    let text = found.iter().zip(&views);
+    let text = text
+        .map(|(found, view)| as_text(found, view, now))
+        .collect();
+    (views.into(), text)
+}
+
+fn as_text(found: &PhoneInScope, view: &Value, now: Timestamp) -> String {
+    let mut facts = vec![("campaign", scope_in_words(&found.scope))];
+    facts.extend(found.facts(now));
+    let mut text = format!("\n{}", lines(&facts));
+    if let Some(submissions) = view.get("submissions").and_then(Value::as_array)
+        && !submissions.is_empty()
+    {
+        text += &table(&SUBMISSIONS, submissions, found.campaign.timezone);
+    }
+    if found.submissions.len() >= usize::from(MAX_SUBMISSIONS) {
+        text += &format!("These are the newest {MAX_SUBMISSIONS} submissions.\n");
+    }
+    text
 }

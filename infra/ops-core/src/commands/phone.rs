@@ -4,11 +4,8 @@ use common::store::entrants::BlockedPhone;
 
 use super::phone_or_typed;
 use crate::cli::{PhoneChangeArgs, PhoneCommand};
-use crate::column::Column;
-use crate::phones;
 use crate::phones::{Changed, ERASED, PHONES, set_all_blocked, set_blocked};
 use crate::prelude::*;
-use crate::view;
 
 pub(crate) async fn run(
     command: PhoneCommand,
@@ -22,7 +19,7 @@ pub(crate) async fn run(
         PhoneCommand::List { scope } => {
             let scope = Scope::from(scope);
             let tables = connection::tables(env).await?;
-            let zone = tables.campaign(&scope.campaign).await?.timezone;
+            let zone = tables.zone(&scope).await?;
             Ok(report_list(
                 &scope,
                 &tables.entrants.blocklist(&scope).await?,
@@ -91,7 +88,7 @@ async fn change(
         done.count(changed);
         let word = if changed { doing } else { already };
         let phone = phone.masked();
-        text.push_str(&format!("{phone} {word} in {campaign}, test and live\n"));
+        text += &format!("{phone} {word} in {campaign}, test and live\n");
     }
     if let Some(column) = &column {
         let action = row().with(json!({ "count": count }));
@@ -130,10 +127,9 @@ fn report_list(scope: &Scope, list: &[BlockedPhone], zone: Tz) -> Report {
     ];
     let text = match phones.is_empty() {
         true => format!("No phone is blocked in {}.", scope_in_words(scope)),
-        false => view::table(&columns, &phones, zone),
+        false => table(&columns, &phones, zone),
     };
-    let json =
-        json!({ "campaign": scope.campaign, "environment": scope.environment, "phones": phones });
+    let json = json!({ "scope": scope, "phones": phones });
     Report::new(json, text)
 }
 

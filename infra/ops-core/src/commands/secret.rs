@@ -1,8 +1,6 @@
 use std::sync::Arc;
 
 use common::aws::deployment_secret::SecretVersion;
-use common::random;
-use common::store::code_books::CodeBooks;
 
 use crate::cli::SecretCommand;
 use crate::codes::book;
@@ -47,15 +45,8 @@ async fn rotate(tables: &Tables, now: Timestamp) -> Result<Report> {
 async fn encrypt_all(books: &CodeBooks, secret: &Arc<SecretVersion>) -> Result<usize> {
     let mut encrypted = 0;
     for scope in books.scopes().await? {
-        let mut tries = 1;
-        let was_under_another = loop {
-            let done = books.reencrypt(&scope, secret).await;
-            if let Some(done) = book::saved(done, tries).await? {
-                break done;
-            }
-            tries += 1;
-        };
-        encrypted += usize::from(was_under_another);
+        let reencrypt = || async { Ok(books.reencrypt(&scope, secret).await) };
+        encrypted += usize::from(book::until_saved(reencrypt).await?);
     }
     Ok(encrypted)
 }

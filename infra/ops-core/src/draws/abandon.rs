@@ -1,22 +1,10 @@
 //! Gives up a draw whose run is not finished. Two people agree on it, and it is published beside
 //! the commitment, so that a second draw cannot go unseen.
 
-use std::collections::BTreeMap;
-
-use common::domain::audit::AuditRow;
-use common::domain::draw::Draw;
-use common::domain::draw::contact::{Contact, ContactEvent, ContactStep, SkipReason};
-use common::domain::scope::Scope;
-use common::domain::submission::OperatorDecision;
-use common::domain::timestamp::Timestamp;
-use serde_json::{Value, json};
-
-use super::files::{ABANDONED, DrawFiles};
+use super::files::ABANDONED;
 use super::openings::busy;
+use super::prelude::*;
 use super::{logged, step_time};
-use crate::audit::{Action, Recorded, validate_reason};
-use crate::failure::Failure;
-use crate::tables::Tables;
 
 /// The action in the audit log.
 const ABANDON: &str = "draw.abandon";
@@ -28,7 +16,7 @@ pub(crate) async fn abandon(
     draw: Draw,
     why: &str,
     now: Timestamp,
-) -> Result<Draw, Failure> {
+) -> Result<Draw> {
     let why = validate_reason(why, "--why")?;
     if draw.outcome.is_some() {
         return Err(has_winners(&draw));
@@ -41,7 +29,15 @@ pub(crate) async fn abandon(
         Some(both) if draw.is_abandoned() => both.clone(),
         Some(first) if !is_outdated(first) && is_logged(tables, scope, &draw, first).await? => {
             let both = first.confirmed_by(&decision);
-            both.ok_or_else(|| second_needed(first))?
+            both.ok_or_else(|| {
+                failure!(
+                    "second_person_needed",
+                    "{} asked for it at {}; nothing happens until a second operator runs the same command, with their own AWS \
+                     identity and name",
+                    first.by,
+                    first.at
+                )
+            })?
         }
         Some(_) | None => decision,
     };
@@ -68,7 +64,7 @@ async fn is_logged(
     scope: &Scope,
     draw: &Draw,
     first: &OperatorDecision,
-) -> Result<bool, Failure> {
+) -> Result<bool> {
     let rows = logged(tables, scope, draw, ABANDON).await?;
     let is_theirs = |(row, details): &(AuditRow, Value)| {
         is_proposal(details) && Some(&row.entry.who) == first.identity.as_ref()
@@ -86,7 +82,7 @@ pub(super) async fn is_decided(
     scope: &Scope,
     draw: &Draw,
     published: &BTreeMap<String, Timestamp>,
-) -> Result<bool, Failure> {
+) -> Result<bool> {
     if !published.keys().any(|name| name.starts_with(ABANDONED)) {
         return Ok(false);
     }
@@ -122,7 +118,7 @@ async fn publish(
     draw: &Draw,
     logged: &Recorded,
     now: Timestamp,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let Some(both) = &draw.abandonment else {
         return Ok(());
     };
@@ -161,18 +157,9 @@ async fn publish(
 }
 
 fn has_winners(draw: &Draw) -> Failure {
-    let message = format!(
+    failure!(
+        "draw_drawn",
         "the draw {} has winners, so it cannot be abandoned; `ops draw run` finishes a run that was interrupted",
         draw.name
-    );
-    Failure::new("draw_drawn", message)
-}
-
-fn second_needed(first: &OperatorDecision) -> Failure {
-    let message = format!(
-        "{} asked for it at {}; nothing happens until a second operator runs the same command, with their own AWS identity \
-         and name",
-        first.by, first.at
-    );
-    Failure::new("second_person_needed", message)
+    )
 }

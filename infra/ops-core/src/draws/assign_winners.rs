@@ -1,23 +1,13 @@
 //! The winners in order: the first places of each tier, and the next place after each skip.
 
-use std::collections::HashSet;
-
 use common::aws::MAX_CONCURRENCY;
-use common::domain::campaign::PersonalData;
-use common::domain::draw::Draw;
-use common::domain::draw::contact::{Contact, ContactEvent, ContactState, ContactStep, SkipReason};
-use common::domain::scope::Scope;
-use common::domain::submission::Submission;
-use common::domain::timestamp::Timestamp;
 use common::store::draws::MAX_ADDED;
-use draw::{ALTERNATES, Committed, DrawResult, TierResult};
-use futures_util::{FutureExt, StreamExt, TryFutureExt, TryStreamExt, stream};
+use draw::{ALTERNATES, TierResult};
+use futures_util::{FutureExt, TryFutureExt};
 
 use super::certificate::log_differs;
 use super::openings::Rows;
-use super::publish::abandoned;
-use crate::failure::Failure;
-use crate::tables::Tables;
+use super::prelude::*;
 
 const MAX_TRIES: u32 = 10;
 
@@ -38,7 +28,7 @@ type RowEntrant = Result<(Submission, String), SkipReason>;
 
 impl Drawing<'_> {
     /// Draws until each prize has a winner, or every row has a place. Returns the new contacts.
-    pub(super) async fn assign_winners(mut self, now: Timestamp) -> Result<Vec<Contact>, Failure> {
+    pub(super) async fn assign_winners(mut self, now: Timestamp) -> Result<Vec<Contact>> {
         let mut drawn = Vec::new();
         loop {
             let known = self.assign_published(&mut drawn, now).await?;
@@ -59,7 +49,7 @@ impl Drawing<'_> {
         &self,
         drawn: &mut Vec<Contact>,
         now: Timestamp,
-    ) -> Result<Vec<Contact>, Failure> {
+    ) -> Result<Vec<Contact>> {
         let (draws, name) = (&self.tables.draws, &self.draw.name);
         for _ in 0..MAX_TRIES {
             // Before the contacts, so that a change in between is noticed.
@@ -80,7 +70,7 @@ impl Drawing<'_> {
                 let submissions = new.iter().filter_map(|(_, submission)| submission.as_ref());
                 let conditions = submissions
                     .filter(|submission| ids.insert(submission.submission_id))
-                    .map(|submission| self.tables.store.submissions().unchanged_check(submission))
+                    .map(|submission| self.tables.submissions().unchanged_check(submission))
                     .collect();
                 let contacts: Vec<_> = new.iter().map(|(contact, _)| contact.clone()).collect();
                 is_current = draws
@@ -97,8 +87,10 @@ impl Drawing<'_> {
                 return Ok(known);
             }
         }
-        let message = "other operators keep changing the log of this draw; run this again, which draws the missing winners";
-        Err(Failure::new("changed_meanwhile", message))
+        bail!(
+            "changed_meanwhile",
+            "other operators keep changing the log of this draw; run this again, which draws the missing winners"
+        )
     }
 
     /// True if an order ends before its prizes have winners and all rows a place.
@@ -116,7 +108,7 @@ impl Drawing<'_> {
         known: &[Contact],
         rows: &Rows,
         now: Timestamp,
-    ) -> Result<Vec<NewContact>, Failure> {
+    ) -> Result<Vec<NewContact>> {
         let now = super::step_time(known, now);
         let (mut all, mut new) = (known.to_vec(), Vec::new());
         for (tier, result) in (0..).zip(&self.result.tiers) {
@@ -187,11 +179,7 @@ impl Drawing<'_> {
     }
 
     /// Refuses contacts without an entrant who was in the draw: changed without `ops`.
-    pub(super) async fn check_without_entrant(
-        &self,
-        known: &[Contact],
-        rows: &Rows,
-    ) -> Result<(), Failure> {
+    pub(super) async fn check_without_entrant(&self, known: &[Contact], rows: &Rows) -> Result<()> {
         for contact in known {
             let reason = match contact.state() {
                 ContactState::Skipped { reason } => Some(reason),
@@ -241,7 +229,7 @@ impl Drawing<'_> {
     }
 
     /// The rows that have a place in the result, or are among these contacts.
-    pub(super) async fn rows(&self, known: &[Contact]) -> Result<Rows, Failure> {
+    pub(super) async fn rows(&self, known: &[Contact]) -> Result<Rows> {
         let places = self.result.tiers.iter().flat_map(|tier| &tier.order);
         let rows = places.map(|place| place.row);
         let rows = rows
@@ -252,7 +240,7 @@ impl Drawing<'_> {
 
     /// The entrant of a row. An erasure removes the opening first, then the phones; retention only
     /// the phones.
-    async fn entrant(&self, row: u64, rows: &Rows) -> Result<RowEntrant, Failure> {
+    async fn entrant(&self, row: u64, rows: &Rows) -> Result<RowEntrant> {
         let Some(opening) = rows.openings.get(&row) else {
             return Ok(Err(SkipReason::Erased));
         };
@@ -294,7 +282,7 @@ impl Drawing<'_> {
 
     /// True if the retention deleted phones of the scope since the list was published, when each
     /// row had one. Only a function of the service writes that, by its own clock.
-    async fn has_retention_deleted_phones(&self, rows: &Rows) -> Result<bool, Failure> {
+    async fn has_retention_deleted_phones(&self, rows: &Rows) -> Result<bool> {
         let Scope {
             campaign,
             environment,
@@ -310,10 +298,10 @@ impl Drawing<'_> {
     }
 
     /// A submission of an opening, which was accepted in the period and may be revoked since.
-    async fn entry(&self, row: u64, name: &str) -> Result<Submission, Failure> {
+    async fn entry(&self, row: u64, name: &str) -> Result<Submission> {
         let differs = |why: &str| self.row_differs(row, name, why);
         let reference = name.parse().map_err(|_| differs("is no reference"))?;
-        let submissions = self.tables.store.submissions();
+        let submissions = self.tables.submissions();
         let found = match submissions.by_reference(self.scope, reference).await {
             Err(error) if error.is_unreadable() => return Err(differs("cannot be read")),
             found => found?.ok_or_else(|| differs("does not exist"))?,
@@ -327,12 +315,12 @@ impl Drawing<'_> {
     }
 
     fn row_differs(&self, row: u64, reference: &str, why: &str) -> Failure {
-        let message = format!(
+        failure!(
+            "row_differs",
             "row {row} of the draw {} has the entry {reference}, which {why}: its record is not as it was frozen. No winner was \
              drawn; ask the administrator of the stack who changed it",
             self.draw.name
-        );
-        Failure::new("row_differs", message)
+        )
     }
 }
 

@@ -1,28 +1,13 @@
 //! The log of calls to winners: the steps that operators log, and the next winner after a skip.
 
-use std::collections::HashSet;
-use std::num::NonZeroU64;
-
 use common::aws::MAX_CONCURRENCY;
-use common::domain::draw::contact::{Contact, ContactEvent, ContactState, ContactStep, RowStatus};
-use common::domain::draw::{Draw, DrawName};
-use common::domain::ids::SubmissionId;
-use common::domain::scope::Scope;
-use common::domain::submission::{State, Submission};
-use common::domain::timestamp::Timestamp;
-use draw::Header;
-use futures_util::{StreamExt, TryStreamExt, stream};
-use serde_json::json;
+use common::domain::draw::contact::RowStatus;
 
 use super::assign_winners::Drawing;
 use super::certificate::log_differs;
-use super::files::DrawFiles;
 use super::openings::openings_changed;
+use super::prelude::*;
 use super::run::recorded;
-use crate::audit::Action;
-use crate::failure::Failure;
-use crate::phones;
-use crate::tables::Tables;
 
 /// A drawn draw, and one of its winners.
 pub struct Winner {
@@ -44,33 +29,26 @@ pub async fn find(
     name: &DrawName,
     prize: Option<&str>,
     place: NonZeroU64,
-) -> Result<Winner, Failure> {
+) -> Result<Winner> {
     let draw = super::find(tables, &scope, name).await?;
     let header = super::header(&draw)?;
-    let names = || {
-        header
-            .prizes
-            .iter()
-            .map(|prize| prize.name.as_str())
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
+    let names = || joined(header.prizes.iter().map(|prize| &prize.name));
     let prize = match (prize, header.prizes.as_slice()) {
         (None, [only]) => only.name.clone(),
         (None, _) => {
-            let message = format!(
+            bail!(
+                "tier_missing",
                 "the draw {name} has several prizes; name one of them with --tier: {}",
                 names()
             );
-            return Err(Failure::new("tier_missing", message));
         }
         (Some(named), prizes) if prizes.iter().any(|prize| prize.name == named) => named.to_owned(),
         (Some(_), _) => {
-            let message = format!(
+            bail!(
+                "tier_unknown",
                 "the draw {name} has no such prize; name one of them with --tier: {}",
                 names()
             );
-            return Err(Failure::new("tier_unknown", message));
         }
     };
     let contacts = match &draw.outcome {
@@ -101,7 +79,7 @@ pub async fn find(
 }
 
 /// The submission of the contact's reference; `None` once the person was erased.
-async fn submission(tables: &Tables, winner: &Winner) -> Result<Option<Submission>, Failure> {
+async fn submission(tables: &Tables, winner: &Winner) -> Result<Option<Submission>> {
     let Contact {
         submission_id,
         reference,
@@ -110,7 +88,7 @@ async fn submission(tables: &Tables, winner: &Winner) -> Result<Option<Submissio
     let Some(id) = *submission_id else {
         return Ok(None);
     };
-    let found = tables.store.submissions().get(&winner.scope, id).await?;
+    let found = tables.submissions().get(&winner.scope, id).await?;
     let is_other = |one: &Submission| Some(one.reference()) != *reference;
     if found.as_ref().is_some_and(is_other) {
         let difference = "a winner's submission is not the one of the reference";
@@ -124,10 +102,10 @@ pub async fn blocked(
     tables: &Tables,
     scope: &Scope,
     contacts: &[Contact],
-) -> Result<HashSet<SubmissionId>, Failure> {
+) -> Result<HashSet<SubmissionId>> {
     let open = contacts.iter().filter(|contact| contact.is_open());
     let is_blocked = |id| async move {
-        let Some(drawn) = tables.store.submissions().get(scope, id).await? else {
+        let Some(drawn) = tables.submissions().get(scope, id).await? else {
             return Ok(None);
         };
         let entrant = tables
@@ -146,11 +124,7 @@ pub async fn blocked(
 }
 
 /// The number to call, after a row of the audit log.
-pub async fn show_phone(
-    tables: &Tables,
-    winner: &Winner,
-    now: Timestamp,
-) -> Result<String, Failure> {
+pub async fn show_phone(tables: &Tables, winner: &Winner, now: Timestamp) -> Result<String> {
     let Winner {
         scope,
         draw,
@@ -175,7 +149,7 @@ pub async fn log(
     winner: &Winner,
     event: ContactEvent,
     now: Timestamp,
-) -> Result<Logged, Failure> {
+) -> Result<Logged> {
     let Winner {
         scope,
         draw,
@@ -204,18 +178,21 @@ pub async fn log(
         after = contact
             .after_operator(step, row_status)
             .map_err(|refused| {
-                let message = format!(
+                failure!(
+                    "step_refused",
                     "nothing was logged for place {} of {}: {refused}",
-                    contact.place, contact.prize
-                );
-                Failure::new("step_refused", message)
+                    contact.place,
+                    contact.prize
+                )
             })?;
     }
     tables.audit.append(action, now).await?;
     if !is_skipped && !tables.draws.change_contact(scope, contact, &after).await? {
-        let message = "another operator logged a step for this winner at the same time; nothing was logged. Look with \
-                       `ops draw show`, then run this again if it still applies";
-        return Err(Failure::new("changed_meanwhile", message));
+        bail!(
+            "changed_meanwhile",
+            "another operator logged a step for this winner at the same time; nothing was logged. Look with \
+                       `ops draw show`, then run this again if it still applies"
+        );
     }
     let next = if is_skip {
         draw_next(tables, winner, now).await?
@@ -239,7 +216,7 @@ fn action_name(event: &ContactEvent) -> &'static str {
 }
 
 /// The status of the winner's row; the entrant's other entries do not count.
-async fn row_status(tables: &Tables, winner: &Winner) -> Result<RowStatus, Failure> {
+async fn row_status(tables: &Tables, winner: &Winner) -> Result<RowStatus> {
     let Winner {
         scope,
         draw,
@@ -263,7 +240,6 @@ async fn row_status(tables: &Tables, winner: &Winner) -> Result<RowStatus, Failu
         .ok_or_else(|| openings_changed(draw, contact.row, "no opening"))?;
     let of_row = opening.references();
     let (all, unreadable) = tables
-        .store
         .submissions()
         .of_entrant(scope, &drawn.entrant_id)
         .await?;
@@ -280,7 +256,7 @@ async fn draw_next(
     tables: &Tables,
     Winner { scope, draw, .. }: &Winner,
     now: Timestamp,
-) -> Result<Vec<Contact>, Failure> {
+) -> Result<Vec<Contact>> {
     let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
     let committed = files.committed(draw).await?;
     let (result, _) = recorded(tables, draw, &committed)?;

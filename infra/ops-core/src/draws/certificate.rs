@@ -1,32 +1,20 @@
 //! The certificate, the files beside it, and the sheet.
 
 use std::fmt::Display;
-use std::fs::{self, File};
-use std::io::{self, Read};
-use std::num::NonZeroU64;
-use std::path::Path;
+use std::fs;
+use std::io::Read;
 
-use chrono::{DateTime, FixedOffset};
-use chrono_tz::Tz;
-use common::domain::campaign::Campaign;
-use common::domain::draw::Draw;
-use common::domain::draw::contact::{Contact, ContactEvent, ContactStep};
-use common::domain::scope::Scope;
-use common::domain::timestamp::Timestamp;
+use chrono::FixedOffset;
 use draw::{
-    Certificate, Event, Header, Log, LoggedPlace, MAX_EMBEDDED_ROWS, Sheet, Step, VERIFY_PY,
-    printable,
+    Certificate, Event, Log, LoggedPlace, MAX_EMBEDDED_ROWS, Sheet, Step, VERIFY_PY, printable,
 };
 
 use super::assign_winners::Drawing;
-use super::chain;
-use super::files::{COMMITMENT, DrawFiles, ENTRIES, HEADER, LOG, RESULT, holds, taken, unreadable};
+use super::files::{holds, taken};
 use super::openings::Erasure;
-use super::publish::published_in_time;
+use super::prelude::*;
 use super::run::recorded;
 use super::shown::interrupted_skip;
-use crate::failure::Failure;
-use crate::tables::Tables;
 
 /// The files beside a certificate.
 pub(crate) const BESIDE: [&str; 6] = [ENTRIES, HEADER, COMMITMENT, RESULT, LOG, "verify.py"];
@@ -38,22 +26,21 @@ pub(crate) async fn write(
     campaign: &Campaign,
     draw: &Draw,
     output: &Path,
-) -> Result<Vec<Erasure>, Failure> {
+) -> Result<Vec<Erasure>> {
     let Some(outcome) = &draw.outcome else {
-        let message = format!(
+        bail!(
+            "draw_not_run",
             "the draw {} has no winners yet; draw them first with `ops draw run`",
             draw.name
         );
-        return Err(Failure::new("draw_not_run", message));
     };
     let contacts = tables.draws.contacts(scope, &draw.name).await?;
     let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
     let (chain, published_at) = published_in_time(tables, scope, draw, &files).await?;
     let committed = files.committed(draw).await?;
-    let differs = |difference| unreadable(draw, &difference);
     let given_at = committed
         .check_round_time(chain.time_of(draw.round))
-        .map_err(differs)?;
+        .map_err(unreadable(draw))?;
     let (result, result_json) = recorded(tables, draw, &committed)?;
     let drawing = Drawing {
         tables,
@@ -87,7 +74,7 @@ pub(crate) async fn write(
         places: places.collect(),
     };
     check_all_drawn(draw, committed.header(), &contacts)?;
-    let log = serde_json::to_string(&log).map_err(|error| unreadable(draw, &error))?;
+    let log = serde_json::to_string(&log).map_err(unreadable(draw))?;
     committed
         .read_log(&result, given_at, log.as_bytes())
         .map_err(|error| log_differs(draw, &error))?;
@@ -112,7 +99,7 @@ pub(crate) async fn write(
     put(&output.with_file_name("verify.py"), VERIFY_PY.as_bytes())?;
     // Over that of an earlier certificate.
     let path = output.with_file_name(LOG);
-    fs::write(&path, &log).map_err(|error| Failure::from_io(&path, "writing", &error))?;
+    fs::write(&path, &log).map_err(Failure::from_io(&path, "writing"))?;
     let erased = contacts.iter().filter_map(|one| rows.erasure(one.row));
     Ok(erased.collect())
 }
@@ -122,13 +109,10 @@ pub(crate) fn write_sheet(
     draw: &Draw,
     campaign: &Campaign,
     output: &Path,
-) -> Result<(), Failure> {
+) -> Result<()> {
     chain::of_draw(tables, draw)?;
     let header = super::header(draw)?;
-    let digest = |text: &str| {
-        text.parse()
-            .map_err(|error: draw::InvalidHex| unreadable(draw, &error))
-    };
+    let digest = |text: &str| text.parse().map_err(unreadable(draw));
     if draw::commitment(draw.header.as_bytes(), digest(&draw.root)?) != digest(&draw.commitment)? {
         return Err(log_differs(
             draw,
@@ -158,7 +142,7 @@ fn local(at: Timestamp, zone: Tz) -> DateTime<FixedOffset> {
 }
 
 /// Publishes a reference with the opening that proves it.
-fn published(contact: &Contact, opening: Option<draw::Opening>, zone: Tz) -> LoggedPlace {
+fn published(contact: &Contact, opening: Option<Opening>, zone: Tz) -> LoggedPlace {
     let reference = contact.reference.as_ref().filter(|_| opening.is_some());
     LoggedPlace {
         tier: contact.prize.clone(),
@@ -198,7 +182,7 @@ fn published_step(step: &ContactStep, zone: Tz) -> Step {
 }
 
 /// A skip that was interrupted leaves a prize without a winner.
-fn check_all_drawn(draw: &Draw, header: &Header, contacts: &[Contact]) -> Result<(), Failure> {
+fn check_all_drawn(draw: &Draw, header: &Header, contacts: &[Contact]) -> Result<()> {
     let is_skipped = |prize: &str| {
         let mut last = contacts
             .iter()
@@ -210,24 +194,24 @@ fn check_all_drawn(draw: &Draw, header: &Header, contacts: &[Contact]) -> Result
     let Some(Contact { prize, .. }) = short.filter(|short| is_skipped(&short.prize)) else {
         return Ok(());
     };
-    let message = format!(
+    bail!(
+        "winner_missing",
         "a prize {prize} of the draw {} has no winner, because a skip was interrupted; run `ops draw skip` for that winner \
          again, which draws the next one",
         draw.name
-    );
-    Err(Failure::new("winner_missing", message))
+    )
 }
 
 pub(super) fn log_differs(draw: &Draw, difference: &dyn Display) -> Failure {
-    let message = format!(
+    failure!(
+        "draw_log_differs",
         "the log of the draw {} is not one that its verifiers accept: {difference}; nothing was written. The table of draws \
          was changed without `ops`: keep it, and ask the administrator of the stack who changed it",
         draw.name
-    );
-    Failure::new("draw_log_differs", message)
+    )
 }
 
-fn create(path: &Path, page: &str) -> Result<(), Failure> {
+fn create(path: &Path, page: &str) -> Result<()> {
     match write_new(path, page.as_bytes())? {
         true => Ok(()),
         false => Err(taken(path, "exists already")),
@@ -235,8 +219,8 @@ fn create(path: &Path, page: &str) -> Result<(), Failure> {
 }
 
 /// Writes a published file. One that is there has to be the same.
-pub(crate) fn put(path: &Path, mut content: impl Read) -> Result<(), Failure> {
-    let failed = |error| Failure::from_io(path, "reading", &error);
+pub(crate) fn put(path: &Path, mut content: impl Read) -> Result<()> {
+    let failed = Failure::from_io(path, "reading");
     if write_new(path, &mut content)? || holds(path, content).map_err(failed)? {
         return Ok(());
     }
@@ -244,11 +228,11 @@ pub(crate) fn put(path: &Path, mut content: impl Read) -> Result<(), Failure> {
 }
 
 /// Returns false if there is such a file.
-fn write_new(path: &Path, mut content: impl Read) -> Result<bool, Failure> {
-    let failed = |error| Failure::from_io(path, "writing", &error);
+fn write_new(path: &Path, mut content: impl Read) -> Result<bool> {
+    let failed = Failure::from_io(path, "writing");
     let mut file = match File::create_new(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
-        created => created.map_err(failed)?,
+        created => created.map_err(&failed)?,
     };
     let written = io::copy(&mut content, &mut file).and_then(|_| file.sync_all());
     written.map_err(failed)?;

@@ -2,18 +2,11 @@
 
 use std::num::NonZeroU32;
 
-use chrono::DateTime;
-use common::config::{ConfigError, Env};
-use common::domain::draw::Draw;
-use common::domain::timestamp::Timestamp;
 use common::upstream::http_client::Addresses;
-use draw::beacon::{Chain, Relays};
-use draw::{Digest, Header};
+use draw::beacon::Relays;
 use reqwest::Url;
-use serde::Deserialize;
 
-use crate::failure::Failure;
-use crate::tables::Tables;
+use super::prelude::*;
 
 /// The reply of a relay's `/info`, for another chain than quicknet.
 pub const CHAIN_VARIABLE: &str = "BEACON_CHAIN";
@@ -31,7 +24,7 @@ struct ChainInfo {
 }
 
 /// The chain for new draws.
-pub(crate) fn configured(env: &Env) -> Result<Chain, Failure> {
+pub(crate) fn configured(env: &Env) -> Result<Chain> {
     let Some(info) = env.optional(CHAIN_VARIABLE) else {
         return Ok(Chain::quicknet());
     };
@@ -45,40 +38,41 @@ pub(crate) fn configured(env: &Env) -> Result<Chain, Failure> {
     };
     let (genesis, info) = read().ok_or(malformed)?;
     Chain::new(info.hash, &info.public_key, genesis, info.period)
-        .map_err(|error| Failure::new("not_configured", format!("{CHAIN_VARIABLE}: {error}")))
+        .map_err(|error| failure!("not_configured", "{CHAIN_VARIABLE}: {error}"))
 }
 
 /// `None` if it is neither quicknet nor the one for new draws.
-pub(crate) fn known(env: &Env, hash: Digest) -> Result<Option<Chain>, Failure> {
+pub(crate) fn known(env: &Env, hash: Digest) -> Result<Option<Chain>> {
     let mut known = [Chain::quicknet(), configured(env)?].into_iter();
     Ok(known.find(|chain| chain.hash() == hash))
 }
 
 /// The chain of a draw, whose record has to name the round of the header and the chain's time of it.
-pub(crate) fn of_draw(tables: &Tables, draw: &Draw) -> Result<Chain, Failure> {
+pub(crate) fn of_draw(tables: &Tables, draw: &Draw) -> Result<Chain> {
     let header = super::header(draw)?;
     let chain = known(&tables.env, header.chain)?.ok_or_else(|| {
-        let message = format!(
+        failure!(
+            "chain_unknown",
             "the draw {} waits for a round of the chain {}, which is not known here; set {CHAIN_VARIABLE} to what a relay \
              of that chain answers to /info",
-            draw.name, draw.chain
-        );
-        Failure::new("chain_unknown", message)
+            draw.name,
+            draw.chain
+        )
     })?;
     let round_at = chain.time_of(header.round).map(Timestamp::from);
     if draw.round == header.round && round_at == Some(draw.round_at) {
         return Ok(chain);
     }
-    let message = format!(
+    bail!(
+        "draw_differs",
         "the record of the draw {} has another round, or another time of it, than its header and the chain; nothing was \
          done. The table of draws was changed without `ops`: ask the administrator of the stack who changed it",
         draw.name
-    );
-    Err(Failure::new("draw_differs", message))
+    )
 }
 
 /// The relay that is named, that of the environment, or drand's own.
-pub(crate) fn relays(env: &Env, named: Option<Url>) -> Result<Relays, Failure> {
+pub(crate) fn relays(env: &Env, named: Option<Url>) -> Result<Relays> {
     let malformed = ConfigError::Malformed {
         variable: RELAY_VARIABLE,
         expected: "a URL",

@@ -1,24 +1,11 @@
 //! Reads the entries of a period.
 
-use std::collections::{BTreeMap, HashSet};
-use std::num::NonZeroU64;
-
-use common::clock::Clock;
-use common::domain::ids::{EntrantId, Reference};
-use common::domain::scope::Scope;
-use common::domain::submission::{State, Submission};
-use common::domain::timestamp::Timestamp;
-use common::store::segments::Segment;
 use common::store::submissions::Selection;
 use draw::{Entries, LargestRow, LeftOut};
-use futures_util::TryStreamExt;
-use futures_util::stream::FuturesUnordered;
-use serde::Serialize;
 
 use super::freeze::not_frozen;
-use crate::failure::Failure;
-use crate::tables::Tables;
-use crate::terminal::{Progress, Terminal};
+use super::prelude::*;
+use crate::tables::read_segments;
 
 pub(super) struct PeriodEntries {
     pub(super) entries: Entries<[u8; 16]>,
@@ -54,7 +41,7 @@ pub(super) async fn read(
     (from, to): (Timestamp, Timestamp),
     clock: &Clock,
     terminal: &mut Terminal<'_>,
-) -> Result<PeriodEntries, Failure> {
+) -> Result<PeriodEntries> {
     let selection = Selection {
         scope: scope.clone(),
         from: None,
@@ -69,40 +56,22 @@ pub(super) async fn read(
         report: ReadReport::default(),
         blocked: entrants.blocked_since(scope, now).await?,
     };
-    let mut progress = Progress::without_total(clock, "records read:");
-    let page = |segment| tables.store.submissions().page(&selection, segment);
-    let mut pages: FuturesUnordered<_> = Segment::all().into_iter().map(page).collect();
-    let (mut looked_at, mut unreadable) = (0, Vec::new());
-    while let Some(read) = pages.try_next().await? {
-        unreadable.extend(read.unreadable);
-        for submission in &read.records {
-            found.add(submission, from, to)?;
-        }
-        looked_at += read.read;
-        progress.show(terminal, looked_at);
-        if !read.segment.is_read() {
-            pages.push(page(read.segment));
-        }
-    }
-    progress.end(terminal);
-    Failure::check_readable("nothing was frozen", &unreadable)?;
+    let page = |segment| tables.submissions().page(&selection, segment);
+    let add = |read: Vec<Submission>| read.iter().try_for_each(|one| found.add(one, from, to));
+    read_segments(page, add, "nothing was frozen", clock, terminal).await?;
     // The index of blocked phones can have been late.
     if entrants.blocked_since(scope, now).await? != found.blocked {
-        let message =
-            "nothing was frozen: a phone was blocked or unblocked at the same time; run this again";
-        return Err(Failure::new("changed_meanwhile", message));
+        bail!(
+            "changed_meanwhile",
+            "nothing was frozen: a phone was blocked or unblocked at the same time; run this again"
+        );
     }
     found.report.unsettled.sort_by_key(ToString::to_string);
     Ok(found)
 }
 
 impl PeriodEntries {
-    fn add(
-        &mut self,
-        submission: &Submission,
-        from: Timestamp,
-        to: Timestamp,
-    ) -> Result<(), Failure> {
+    fn add(&mut self, submission: &Submission, from: Timestamp, to: Timestamp) -> Result<()> {
         let Some(accepted_at) = submission.accepted_at() else {
             self.report.unsettled.push(submission.reference());
             return Ok(());
@@ -133,13 +102,13 @@ impl PeriodEntries {
         day.entries = day.entries.saturating_add(count.get());
         let (mut entrant, reference) = ([0; 16], submission.reference().to_string());
         hex::decode_to_slice(submission.entrant_id.as_str(), &mut entrant).map_err(|error| {
-            let message = format!(
+            failure!(
+                "entries_invalid",
                 "nothing was frozen: the record of {reference} names no entrant, {error}; restore it \
                  (infra/docs/runbook.md#unreadable-records)"
-            );
-            Failure::new("entries_invalid", message)
+            )
         })?;
         let added = self.entries.add(entrant, &reference, count);
-        added.map_err(|error| not_frozen(&error.into()))
+        added.map_err(not_frozen)
     }
 }

@@ -4,11 +4,8 @@
 //! can be erased. Both have the files below the commitment, so that a second freeze cannot
 //! overwrite the first; only the recorded commitment has a `commitment.txt`.
 
-use std::collections::{BTreeMap, HashMap};
-use std::fs::{self, File};
-use std::io::{self, BufReader, Read, Seek, Write};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::fs;
+use std::io::{BufReader, Read, Seek};
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::timeout::TimeoutConfig;
@@ -16,17 +13,11 @@ use aws_sdk_s3::error::ProvideErrorMetadata;
 use aws_sdk_s3::primitives::ByteStream;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use common::config::ConfigError;
-use common::domain::draw::{Draw, DrawName};
-use common::domain::scope::Scope;
-use common::domain::timestamp::Timestamp;
-use common::error::StoreError;
-use draw::{Committed, Evidence, Opening};
+use draw::Evidence;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-use crate::failure::Failure;
-use crate::tables::Tables;
+use super::prelude::*;
 
 pub const EVIDENCE_VARIABLE: &str = "EVIDENCE_BUCKET";
 pub const OPENINGS_VARIABLE: &str = "OPENINGS_BUCKET";
@@ -75,31 +66,31 @@ impl DrawFiles {
     }
 
     /// Publishes a text. A file that is there has to be the same.
-    pub(crate) async fn publish_text(&self, name: &str, text: &str) -> Result<(), Failure> {
+    pub(crate) async fn publish_text(&self, name: &str, text: &str) -> Result<()> {
         if self.offer_text(name, text).await? || self.read_text(name).await? == text {
             return Ok(());
         }
-        let message = format!(
+        bail!(
+            "evidence_differs",
             "{}{name} exists and is not this draw's file, so the evidence was tampered with; keep the file, and ask the \
              administrator of the stack who wrote it",
             self.evidence_url()
-        );
-        Err(Failure::new("evidence_differs", message))
+        )
     }
 
     /// Publishes a text unless the name is taken, and returns false then.
-    pub(crate) async fn offer_text(&self, name: &str, text: &str) -> Result<bool, Failure> {
+    pub(crate) async fn offer_text(&self, name: &str, text: &str) -> Result<bool> {
         let body = ByteStream::from(text.as_bytes().to_vec());
         self.put(name, body, &Sha256::digest(text), None).await
     }
 
     /// The published files by name, and when each was written, by the storage's clock.
-    pub(crate) async fn published(&self) -> Result<BTreeMap<String, Timestamp>, Failure> {
+    pub(crate) async fn published(&self) -> Result<BTreeMap<String, Timestamp>> {
         self.published_in(&self.folder).await
     }
 
     /// True if another commitment was published under the draw's name before that time.
-    pub(crate) async fn has_rival(&self, before: Timestamp) -> Result<bool, Failure> {
+    pub(crate) async fn has_rival(&self, before: Timestamp) -> Result<bool> {
         let own = self.folder.trim_end_matches('/');
         let (of_name, own) = own.rsplit_once('/').unwrap_or_default();
         let published = self.published_in(&format!("{of_name}/")).await?;
@@ -111,13 +102,13 @@ impl DrawFiles {
         }))
     }
 
-    async fn published_in(&self, folder: &str) -> Result<BTreeMap<String, Timestamp>, Failure> {
+    async fn published_in(&self, folder: &str) -> Result<BTreeMap<String, Timestamp>> {
         const ACTION: &str = "listing the files of the draw";
         let list = self.s3.list_objects_v2().bucket(&self.evidence);
         let mut pages = list.prefix(folder).into_paginator().send();
         let mut published = BTreeMap::new();
         while let Some(page) = pages.next().await {
-            let page = page.map_err(|error| StoreError::new(ACTION, error))?;
+            let page = page.during(ACTION)?;
             for object in page.contents() {
                 let name = object.key().and_then(|key| key.strip_prefix(folder));
                 let at = written_at(object.last_modified(), ACTION)?;
@@ -128,7 +119,7 @@ impl DrawFiles {
     }
 
     /// Deletes openings that no draw has, which needs no row of the audit log.
-    pub(crate) async fn delete_openings(&self, tables: &Tables) -> Result<(), Failure> {
+    pub(crate) async fn delete_openings(&self, tables: &Tables) -> Result<()> {
         let s3 = tables.audit.unguarded().s3();
         let delete = s3
             .delete_object()
@@ -141,25 +132,25 @@ impl DrawFiles {
             .map_err(|error| StoreError::new("deleting openings", error).into())
     }
 
-    pub(crate) async fn read(&self, name: &str) -> Result<BufReader<File>, Failure> {
+    pub(crate) async fn read(&self, name: &str) -> Result<BufReader<File>> {
         Ok(self.read_version(name).await?.file)
     }
 
-    pub(crate) async fn read_text(&self, name: &str) -> Result<String, Failure> {
+    pub(crate) async fn read_text(&self, name: &str) -> Result<String> {
         let mut text = String::new();
         let read = self.read(name).await?.read_to_string(&mut text);
-        read.map_err(|error| temporary(&error))?;
+        read.map_err(temporary)?;
         Ok(text)
     }
 
     /// The evidence of a draw, verified.
-    pub(crate) async fn committed(&self, draw: &Draw) -> Result<Committed, Failure> {
+    pub(crate) async fn committed(&self, draw: &Draw) -> Result<Committed> {
         let evidence = Evidence {
             entries: &mut self.read(ENTRIES).await?,
             header: draw.header.as_bytes(),
             commitment: &draw.commitment,
         };
-        Committed::read(evidence).map_err(|difference| unreadable(draw, &difference))
+        Committed::read(evidence).map_err(unreadable(draw))
     }
 
     /// The chosen openings, by row. All are verified.
@@ -168,9 +159,9 @@ impl DrawFiles {
         draw: &Draw,
         committed: &Committed,
         is_chosen: impl Fn(u64, &Opening) -> bool,
-    ) -> Result<HashMap<u64, Opening>, Failure> {
+    ) -> Result<HashMap<u64, Opening>> {
         let read = committed.read_openings(self.read(OPENINGS).await?, is_chosen);
-        read.map_err(|difference| unreadable(draw, &difference))
+        read.map_err(unreadable(draw))
     }
 
     fn key(&self, name: &str) -> String {
@@ -187,15 +178,10 @@ impl DrawFiles {
 
     /// Writes over the version with this ETag, or only if nothing is there. Returns false if it is
     /// another one.
-    pub(crate) async fn upload(
-        &self,
-        name: &str,
-        path: &Path,
-        etag: Option<&str>,
-    ) -> Result<bool, Failure> {
-        let digest = digest(path).map_err(|error| Failure::from_io(path, "reading", &error))?;
+    pub(crate) async fn upload(&self, name: &str, path: &Path, etag: Option<&str>) -> Result<bool> {
+        let digest = digest(path).map_err(Failure::from_io(path, "reading"))?;
         let body = ByteStream::from_path(path).await;
-        let body = body.map_err(|error| StoreError::new("reading a file of the draw", error))?;
+        let body = body.during("reading a file of the draw")?;
         self.put(name, body, digest.as_ref(), etag).await
     }
 
@@ -205,7 +191,7 @@ impl DrawFiles {
         body: ByteStream,
         digest: &[u8],
         etag: Option<&str>,
-    ) -> Result<bool, Failure> {
+    ) -> Result<bool> {
         let put = self.s3.put_object().bucket(self.bucket(name));
         // Buckets with object lock take no upload without a checksum.
         let put = put.checksum_sha256(STANDARD.encode(digest));
@@ -229,29 +215,22 @@ impl DrawFiles {
         }
     }
 
-    pub(crate) async fn read_version(&self, name: &str) -> Result<Version, Failure> {
+    pub(crate) async fn read_version(&self, name: &str) -> Result<Version> {
         const ACTION: &str = "reading a file of the draw";
         let get = self.s3.get_object();
         let get = get.bucket(self.bucket(name)).key(self.key(name));
         let sent = get.customize().config_override(patient()).send().await;
-        let object = sent.map_err(|error| StoreError::new(ACTION, error))?;
+        let object = sent.during(ACTION)?;
         let etag = object.e_tag.unwrap_or_default();
-        let (mut file, mut body) = (
-            tempfile::tempfile().map_err(|error| temporary(&error))?,
-            object.body,
-        );
+        let (mut file, mut body) = (tempfile::tempfile().map_err(temporary)?, object.body);
         let copying = async {
-            while let Some(bytes) = body
-                .try_next()
-                .await
-                .map_err(|error| StoreError::new(ACTION, error))?
-            {
-                file.write_all(&bytes).map_err(|error| temporary(&error))?;
+            while let Some(bytes) = body.try_next().await.during(ACTION)? {
+                file.write_all(&bytes).map_err(temporary)?;
             }
-            file.rewind().map_err(|error| temporary(&error))
+            file.rewind().map_err(temporary)
         };
         let copied = tokio::time::timeout(TRANSFER_TIMEOUT, copying).await;
-        copied.map_err(|error| StoreError::new(ACTION, error))??;
+        copied.during(ACTION)??;
         Ok(Version {
             file: BufReader::new(file),
             etag,
@@ -294,25 +273,30 @@ fn digest(path: &Path) -> io::Result<impl AsRef<[u8]> + use<>> {
     }
 }
 
-pub(super) fn temporary(error: &io::Error) -> Failure {
-    let message = format!(
+pub(super) fn temporary(error: io::Error) -> Failure {
+    failure!(
+        "file_failed",
         "a temporary file failed: {error}; free space in the folder for temporary files, and run this again"
-    );
-    Failure::new("file_failed", message)
+    )
 }
 
-pub(super) fn unreadable(draw: &Draw, error: &dyn std::error::Error) -> Failure {
-    let message = format!(
-        "the evidence of the draw {} is not what it is committed to: {error}; nothing was done. Keep it, and ask the \
-         administrator of the stack who changed it",
-        draw.name
-    );
-    Failure::new("evidence_differs", message)
+pub(super) fn unreadable<E: std::error::Error>(draw: &Draw) -> impl Fn(E) -> Failure {
+    move |error| {
+        failure!(
+            "evidence_differs",
+            "the evidence of the draw {} is not what it is committed to: {error}; nothing was done. Keep it, and ask the \
+             administrator of the stack who changed it",
+            draw.name
+        )
+    }
 }
 
 pub(super) fn taken(path: &Path, what: &str) -> Failure {
-    let message = format!("{} {what}; choose another --output", path.display());
-    Failure::new("file_exists", message)
+    failure!(
+        "file_exists",
+        "{} {what}; choose another --output",
+        path.display()
+    )
 }
 
 /// True if a file has this content.
@@ -331,7 +315,7 @@ pub(crate) struct NewFolder {
 }
 
 impl NewFolder {
-    pub(crate) fn begin(path: &Path) -> Result<Self, Failure> {
+    pub(crate) fn begin(path: &Path) -> Result<Self> {
         let is_free = match fs::read_dir(path) {
             Ok(mut entries) => entries.next().is_none(),
             Err(error) => error.kind() == io::ErrorKind::NotFound,
@@ -347,7 +331,7 @@ impl NewFolder {
         #[cfg(unix)]
         folder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
         let partial = folder.prefix(".draw-").tempdir_in(parent);
-        let partial = partial.map_err(|error| Failure::from_io(parent, "writing to", &error))?;
+        let partial = partial.map_err(Failure::from_io(parent, "writing to"))?;
         Ok(Self {
             partial,
             path: path.to_owned(),
@@ -358,7 +342,7 @@ impl NewFolder {
         self.partial.path().join(name)
     }
 
-    pub(crate) fn create(&self, name: &str) -> Result<File, Failure> {
+    pub(crate) fn create(&self, name: &str) -> Result<File> {
         let path = self.file(name);
         let mut options = File::options();
         options.write(true).create_new(true);
@@ -366,18 +350,18 @@ impl NewFolder {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         options
             .open(&path)
-            .map_err(|error| Failure::from_io(&path, "creating", &error))
+            .map_err(Failure::from_io(&path, "creating"))
     }
 
-    pub(crate) fn write(&self, name: &str, mut content: impl Read) -> Result<(), Failure> {
+    pub(crate) fn write(&self, name: &str, mut content: impl Read) -> Result<()> {
         let mut file = self.create(name)?;
         let written = io::copy(&mut content, &mut file).and_then(|_| file.sync_all());
-        written.map_err(|error| Failure::from_io(&self.file(name), "writing", &error))
+        written.map_err(Failure::from_io(&self.file(name), "writing"))
     }
 
-    pub(crate) fn finish(self) -> Result<(), Failure> {
+    pub(crate) fn finish(self) -> Result<()> {
         let renamed = fs::rename(self.partial.path(), &self.path);
-        renamed.map_err(|error| Failure::from_io(&self.path, "naming", &error))?;
+        renamed.map_err(Failure::from_io(&self.path, "naming"))?;
         let _ = self.partial.keep();
         Ok(())
     }

@@ -7,32 +7,16 @@
 
 use std::fs;
 use std::io::BufWriter;
-use std::path::PathBuf;
-use std::time::Duration;
 
-use chrono::DateTime;
-use chrono_tz::Tz;
-use common::clock::Clock;
 use common::config;
-use common::domain::draw::{Draw, DrawName, FreezeLock};
+use common::domain::draw::FreezeLock;
 use common::domain::retry::RetrySpeedup;
-use common::domain::scope::Scope;
-use common::domain::timestamp::Timestamp;
-use common::random;
-use draw::beacon::Chain;
-use draw::{Algorithm, FreezeError, Frozen, Header, InvalidHex, OtherDraw, Period, Prize, Rows};
-use serde_json::{Value, json};
+use draw::{Algorithm, FreezeError, Frozen, OtherDraw, Period, Prize, Rows};
 
 use super::entries::{self, ReadReport};
-use super::files::{COMMITMENT, DrawFiles, ENTRIES, HEADER, NewFolder, OPENINGS, unreadable};
-use super::publish::{abandoned, publish, published_late};
+use super::prelude::*;
+use super::publish::publish;
 use super::shown::freeze_question;
-use super::{chain, freeze_lock};
-use crate::audit::Action;
-use crate::failure::Failure;
-use crate::format::zoned_time;
-use crate::tables::Tables;
-use crate::terminal::Terminal;
 
 /// Time to read the commitment out, before the round.
 const MIN_NOTICE: Duration = Duration::from_secs(10 * 60);
@@ -75,7 +59,7 @@ pub(crate) async fn freeze(
     plan: FreezePlan,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
-) -> Result<FreezeReport, Failure> {
+) -> Result<FreezeReport> {
     if let Some(draw) = tables.draws.get(&plan.scope, &plan.name).await? {
         return match draw.published_at {
             Some(_) => Err(already_frozen(&draw, plan.zone)),
@@ -95,7 +79,11 @@ pub(crate) async fn freeze(
     let freezing = async {
         let entries = read(tables, &plan, &chain, clock, terminal).await?;
         let notice = speedup.apply(MIN_NOTICE - MAX_READING);
-        unless_stopped(commit(tables, &plan, &mut lock, entries, notice, clock)).await
+        let committing = commit(tables, &plan, &mut lock, entries, notice, clock);
+        // The folder is removed.
+        let stopped = "the freeze was stopped; `ops draw show` tells whether the draw is recorded: if it is, run this again, \
+                       which finishes it";
+        unless_interrupted(committing, stopped).await
     };
     let frozen = freezing.await;
     if frozen.is_err() {
@@ -105,29 +93,13 @@ pub(crate) async fn freeze(
     frozen
 }
 
-/// Stops at Ctrl-C, so that the folder is removed.
-async fn unless_stopped<T>(
-    freezing: impl Future<Output = Result<T, Failure>>,
-) -> Result<T, Failure> {
-    tokio::select! {
-        // Ctrl-C is noticed while files are written.
-        biased;
-        Ok(()) = tokio::signal::ctrl_c() => {
-            let message = "the freeze was stopped; `ops draw show` tells whether the draw is recorded: if it is, run this again, \
-                           which finishes it";
-            Err(Failure::new("interrupted", message))
-        }
-        frozen = freezing => frozen,
-    }
-}
-
 async fn read(
     tables: &Tables,
     plan: &FreezePlan,
     chain: &Chain,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
-) -> Result<ReadEntries, Failure> {
+) -> Result<ReadEntries> {
     let round = chain.first_round_from(plan.at.into());
     let (round, round_at) = round
         .and_then(|round| Some((round, chain.time_of(round)?)))
@@ -136,7 +108,7 @@ async fn read(
     let (scope, period) = (&plan.scope, (plan.from, plan.to));
     let found = entries::read(tables, scope, period, clock, terminal).await?;
     let rows = found.entries.into_rows(random::bytes);
-    let rows = rows.map_err(|error| not_frozen(&error))?;
+    let rows = rows.map_err(not_frozen)?;
     let header = Header {
         algorithm: Algorithm::V1,
         campaign: plan.scope.campaign.to_string(),
@@ -157,7 +129,7 @@ async fn read(
         chain: chain.hash(),
         round,
     };
-    header.check().map_err(|error| not_frozen(&error.into()))?;
+    header.check().map_err(not_frozen)?;
     let report = ReadReport {
         largest: rows.largest().to_vec(),
         ..found.report
@@ -174,14 +146,14 @@ async fn read(
     })
 }
 
-fn write(folder: &NewFolder, rows: Rows, header: &Header) -> Result<Frozen, Failure> {
+fn write(folder: &NewFolder, rows: Rows, header: &Header) -> Result<Frozen> {
     let (entries, openings) = (folder.create(ENTRIES)?, folder.create(OPENINGS)?);
     let (mut entries, mut openings) = (BufWriter::new(entries), BufWriter::new(openings));
     let frozen = rows.freeze(header, &mut entries, &mut openings);
-    let frozen = frozen.map_err(|error| not_frozen(&error))?;
+    let frozen = frozen.map_err(not_frozen)?;
     for (name, file) in [(ENTRIES, &entries), (OPENINGS, &openings)] {
         let synced = file.get_ref().sync_all();
-        synced.map_err(|error| Failure::from_io(&folder.file(name), "writing", &error))?;
+        synced.map_err(Failure::from_io(&folder.file(name), "writing"))?;
     }
     folder.write(HEADER, frozen.header_json.as_bytes())?;
     folder.write(COMMITMENT, frozen.commitment.to_string().as_bytes())?;
@@ -189,7 +161,7 @@ fn write(folder: &NewFolder, rows: Rows, header: &Header) -> Result<Frozen, Fail
 }
 
 /// Other draws of the period: none is recorded while the freeze has the lock.
-async fn overlapping(tables: &Tables, plan: &FreezePlan) -> Result<Vec<OtherDraw>, Failure> {
+async fn overlapping(tables: &Tables, plan: &FreezePlan) -> Result<Vec<OtherDraw>> {
     let Period { from, to } = plan.period();
     let mut others = Vec::new();
     for other in tables.draws.list(&plan.scope).await? {
@@ -198,7 +170,7 @@ async fn overlapping(tables: &Tables, plan: &FreezePlan) -> Result<Vec<OtherDraw
             let commitment = other.commitment.parse();
             others.push(OtherDraw {
                 draw: other.name.to_string(),
-                commitment: commitment.map_err(|error: InvalidHex| unreadable(&other, &error))?,
+                commitment: commitment.map_err(unreadable(&other))?,
             });
         }
     }
@@ -212,7 +184,7 @@ async fn commit(
     entries: ReadEntries,
     notice: Duration,
     clock: &Clock,
-) -> Result<FreezeReport, Failure> {
+) -> Result<FreezeReport> {
     let ReadEntries {
         folder,
         rows,
@@ -257,9 +229,11 @@ async fn commit(
     }
     check_recent(lock, clock.now())?;
     if draw.round_at.since(clock.now()) < notice {
-        let message = "nothing was frozen: reading and uploading the entries took so long that the round is too near; give \
-                       a later --at";
-        return Err(Failure::new("round_too_near", message));
+        bail!(
+            "round_too_near",
+            "nothing was frozen: reading and uploading the entries took so long that the round is too near; give \
+                       a later --at"
+        );
     }
     if !tables.draws.create(&plan.scope, &draw, lock).await? {
         match tables.draws.get(&plan.scope, &draw.name).await? {
@@ -277,13 +251,15 @@ async fn commit(
 }
 
 /// One person may have revoked an entry after that.
-fn check_recent(lock: &FreezeLock, now: Timestamp) -> Result<(), Failure> {
+fn check_recent(lock: &FreezeLock, now: Timestamp) -> Result<()> {
     if lock.is_held(now) {
         return Ok(());
     }
-    let message = "nothing was frozen: it took longer than half an hour, and entries can have changed since they were read; \
-                   run this again";
-    Err(Failure::new("freeze_expired", message))
+    bail!(
+        "freeze_expired",
+        "nothing was frozen: it took longer than half an hour, and entries can have changed since they were read; \
+                   run this again"
+    )
 }
 
 impl FreezePlan {
@@ -305,40 +281,36 @@ impl FreezePlan {
             && chain.first_round_from(self.at.into()) == Some(header.round)
     }
 
-    fn check(&self, now: Timestamp, speedup: RetrySpeedup) -> Result<(), Failure> {
+    fn check(&self, now: Timestamp, speedup: RetrySpeedup) -> Result<()> {
         if self.from >= self.to {
-            let message =
-                "no time is from --from to --to: give --to a later day or time than --from";
-            return Err(Failure::new("period_empty", message));
+            bail!(
+                "period_empty",
+                "no time is from --from to --to: give --to a later day or time than --from"
+            );
         }
         let all_in = self.to.after(speedup.apply(MAX_WRITE_DELAY));
         if now < all_in {
-            let message = format!(
+            bail!(
+                "period_open",
                 "the period ends at {}, and its last entries are written by {}: freeze it then, or give an earlier --to",
                 zoned_time(self.to, self.zone),
                 zoned_time(all_in, self.zone)
             );
-            return Err(Failure::new("period_open", message));
         }
         let earliest = now.after(speedup.apply(MIN_NOTICE));
         if self.at < earliest {
-            let message = format!(
+            bail!(
+                "round_too_near",
                 "--at is {}: the commitment has to be public before anybody can know the round; give {} or later",
                 zoned_time(self.at, self.zone),
                 zoned_time(earliest, self.zone)
             );
-            return Err(Failure::new("round_too_near", message));
         }
         Ok(())
     }
 }
 
-async fn record(
-    tables: &Tables,
-    plan: &FreezePlan,
-    details: Value,
-    now: Timestamp,
-) -> Result<(), Failure> {
+async fn record(tables: &Tables, plan: &FreezePlan, details: Value, now: Timestamp) -> Result<()> {
     let action = Action::new("draw.freeze")
         .in_scope(&plan.scope)
         .on(&plan.name);
@@ -355,13 +327,14 @@ async fn publish_recorded(
     plan: &FreezePlan,
     draw: Draw,
     clock: &Clock,
-) -> Result<FreezeReport, Failure> {
+) -> Result<FreezeReport> {
     if clock.now() >= draw.round_at {
         return Err(published_late(&draw));
     }
     let header = super::header(&draw)?;
     if !plan.is_of(&header, &chain::of_draw(tables, &draw)?) {
-        let message = format!(
+        bail!(
+            "freeze_differs",
             "an earlier run froze the draw {} and was interrupted; run it again with its own arguments, which finishes it: \
              --from {} --to {} --at {} and the prizes {}",
             draw.name,
@@ -370,7 +343,6 @@ async fn publish_recorded(
             draw.round_at,
             header.prizes_in_words()
         );
-        return Err(Failure::new("freeze_differs", message));
     }
     let files = DrawFiles::new(tables, &plan.scope, &draw.name, &draw.commitment)?;
     let folder = match NewFolder::begin(&plan.output) {
@@ -398,30 +370,33 @@ async fn publish_recorded(
 }
 
 fn already_frozen(draw: &Draw, zone: Tz) -> Failure {
-    let message = format!(
+    failure!(
+        "draw_frozen",
         "the draw {} is frozen since {}, by {}, and a draw is frozen once; `ops draw show` shows it",
         draw.name,
         zoned_time(draw.frozen_at, zone),
         draw.frozen_by.name()
-    );
-    Failure::new("draw_frozen", message)
+    )
 }
 
 /// Another freeze or an erasure has taken the lock.
 fn given_up() -> Failure {
-    let message = "nothing was frozen: another freeze of the campaign began, or an entrant's data was erased, at the same time; run \
-                   this again";
-    Failure::new("changed_meanwhile", message)
-}
-
-pub(super) fn too_late() -> Failure {
-    Failure::new(
-        "round_too_far",
-        "--at is too late: the beacon has no such round; give an earlier time",
+    failure!(
+        "changed_meanwhile",
+        "nothing was frozen: another freeze of the campaign began, or an entrant's data was erased, at the same time; run \
+                   this again"
     )
 }
 
-pub(super) fn not_frozen(error: &FreezeError) -> Failure {
+pub(super) fn too_late() -> Failure {
+    failure!(
+        "round_too_far",
+        "--at is too late: the beacon has no such round; give an earlier time"
+    )
+}
+
+pub(super) fn not_frozen(error: impl Into<FreezeError>) -> Failure {
+    let error = error.into();
     let code = match error {
         FreezeError::NoEntries => "period_without_entries",
         FreezeError::Header(_) => "draw_invalid",

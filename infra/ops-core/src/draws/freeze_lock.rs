@@ -1,18 +1,10 @@
 //! The lock of a scope's freezes. The newest freeze has it, so an interrupted one blocks no other.
 //! It leads to the openings of a draw that is not recorded.
 
-use std::time::Duration;
+use common::domain::draw::FreezeLock;
 
-use common::domain::draw::{DrawName, FreezeLock};
-use common::domain::scope::Scope;
-use common::domain::timestamp::Timestamp;
-use common::random;
-
-use super::files::DrawFiles;
 use super::openings::busy;
-use crate::failure::Failure;
-use crate::format::scope_in_words;
-use crate::tables::Tables;
+use super::prelude::*;
 
 /// Time for reading and asking, and again for uploading: longer than two uploads can take.
 const FREEZE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
@@ -20,23 +12,19 @@ const MAX_TRIES: u32 = 10;
 
 /// # Errors
 /// When a freeze can be running.
-pub(crate) async fn check_released(
-    tables: &Tables,
-    scope: &Scope,
-    now: Timestamp,
-) -> Result<(), Failure> {
+pub(crate) async fn check_released(tables: &Tables, scope: &Scope, now: Timestamp) -> Result<()> {
     match tables.draws.freeze_lock(scope).await? {
         Some(FreezeLock {
             draw,
             expires_at: Some(expires_at),
             ..
         }) if now < expires_at => {
-            let message = format!(
+            bail!(
+                "draw_busy",
                 "a freeze of the draw {draw} of {} can be running; run this again once it has ended, or, if it was interrupted, \
                  at {expires_at} or later",
                 scope_in_words(scope)
-            );
-            Err(Failure::new("draw_busy", message))
+            )
         }
         Some(_) | None => Ok(()),
     }
@@ -48,7 +36,7 @@ pub(super) async fn begin(
     scope: &Scope,
     draw: &DrawName,
     now: Timestamp,
-) -> Result<FreezeLock, Failure> {
+) -> Result<FreezeLock> {
     let before = give_up_all(tables, scope).await?;
     let lock = FreezeLock {
         id: new_id(),
@@ -74,7 +62,7 @@ pub(super) async fn begin_upload(
     lock: &FreezeLock,
     commitment: &str,
     now: Timestamp,
-) -> Result<Option<FreezeLock>, Failure> {
+) -> Result<Option<FreezeLock>> {
     let uploading = FreezeLock {
         id: new_id(),
         expires_at: Some(now.after(FREEZE_TIMEOUT)),
@@ -89,10 +77,7 @@ pub(super) async fn begin_upload(
 }
 
 /// Gives up what is not recorded. Returns the released lock.
-pub(super) async fn give_up_all(
-    tables: &Tables,
-    scope: &Scope,
-) -> Result<Option<FreezeLock>, Failure> {
+pub(super) async fn give_up_all(tables: &Tables, scope: &Scope) -> Result<Option<FreezeLock>> {
     for _ in 0..MAX_TRIES {
         match tables.draws.freeze_lock(scope).await? {
             Some(lock) if lock.expires_at.is_some() => {
@@ -101,16 +86,14 @@ pub(super) async fn give_up_all(
             released => return Ok(released),
         }
     }
-    let message = "freezes of other operators keep beginning; run this again";
-    Err(Failure::new("draw_busy", message))
+    bail!(
+        "draw_busy",
+        "freezes of other operators keep beginning; run this again"
+    )
 }
 
 /// Gives up a freeze, which cannot be recorded any more, and deletes its openings.
-pub(super) async fn give_up(
-    tables: &Tables,
-    scope: &Scope,
-    lock: &FreezeLock,
-) -> Result<(), Failure> {
+pub(super) async fn give_up(tables: &Tables, scope: &Scope, lock: &FreezeLock) -> Result<()> {
     let locks = tables.freeze_locks()?;
     // The commitment stays until its openings are gone.
     let stopped = FreezeLock {

@@ -26,34 +26,26 @@ pub(crate) mod files;
 pub(crate) mod freeze;
 pub(crate) mod freeze_lock;
 pub(crate) mod openings;
+mod prelude;
 mod publish;
 pub(crate) mod run;
 pub mod shown;
 pub(crate) mod verify;
 
 pub(crate) use self::entries::{DayTotal, ReadReport};
-use chrono::{DateTime, NaiveDate, TimeDelta};
-use chrono_tz::Tz;
-use common::domain::audit::{AuditRow, StoredAuditRow};
-use common::domain::draw::contact::Contact;
-use common::domain::draw::{Draw, DrawName};
-use common::domain::scope::Scope;
-use common::domain::timestamp::Timestamp;
+use chrono::TimeDelta;
 use draw::Header;
-use serde_json::Value;
 
 use crate::audit::{self, RowFilter};
-use crate::failure::Failure;
-use crate::format::scope_in_words;
-use crate::tables::Tables;
+use crate::prelude::*;
 
-pub async fn find(tables: &Tables, scope: &Scope, name: &DrawName) -> Result<Draw, Failure> {
+pub async fn find(tables: &Tables, scope: &Scope, name: &DrawName) -> Result<Draw> {
     tables.draws.get(scope, name).await?.ok_or_else(|| {
-        let message = format!(
+        failure!(
+            "draw_unknown",
             "{} has no draw `{name}`; `ops draw show` lists those there are, `ops draw freeze` begins one",
             scope_in_words(scope)
-        );
-        Failure::new("draw_unknown", message)
+        )
     })
 }
 
@@ -71,7 +63,7 @@ async fn logged(
     scope: &Scope,
     draw: &Draw,
     action: &str,
-) -> Result<Vec<(AuditRow, Value)>, Failure> {
+) -> Result<Vec<(AuditRow, Value)>> {
     /// Rows are by the day of operators' clocks.
     const MAX_CLOCK_ERROR: TimeDelta = TimeDelta::days(2);
     let head = tables.audit.log().head().await?;
@@ -105,21 +97,21 @@ fn step_time(known: &[Contact], now: Timestamp) -> Timestamp {
 
 /// The holder of the openings can compute the winners before the run.
 pub(crate) fn run_first(draw: &Draw, scope: &Scope) -> Failure {
-    let message = format!(
+    failure!(
+        "draw_not_run",
         "the round of the draw {} of {} is there, and its winners are not drawn; run `ops draw run` for it first, then this \
          again: until then, a winner could be taken out unseen",
         draw.name,
         scope_in_words(scope)
-    );
-    Failure::new("draw_not_run", message)
+    )
 }
 
-pub fn header(draw: &Draw) -> Result<Header, Failure> {
+pub fn header(draw: &Draw) -> Result<Header> {
     serde_json::from_str(&draw.header).map_err(|error| {
-        let message = format!(
+        failure!(
+            "draw_unreadable",
             "the record of the draw {} has no readable header: {error}",
             draw.name
-        );
-        Failure::new("draw_unreadable", message)
+        )
     })
 }

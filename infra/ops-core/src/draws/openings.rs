@@ -1,27 +1,13 @@
 //! Openings tell whose entries a row has. They are secret, and a person's can be erased; the row
 //! stays. Each erasure first leaves a file in the locked evidence, which explains the missing line.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::io::{self, BufRead, BufWriter, Write};
-use std::time::Duration;
+use std::io::{BufRead, BufWriter};
 
-use chrono::DateTime;
-use common::domain::draw::contact::Contact;
-use common::domain::draw::{Draw, DrawName};
-use common::domain::scope::Scope;
-use common::domain::timestamp::Timestamp;
-use draw::{Committed, Opening};
-use serde::Serialize;
-use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
-use super::files::{COMMITMENT, DrawFiles, OPENINGS, Version, temporary};
-use super::freeze_lock;
+use super::files::{Version, temporary};
+use super::prelude::*;
 use super::{logged, run_first};
-use crate::audit::Action;
-use crate::failure::Failure;
-use crate::people::PersonRecords;
-use crate::tables::Tables;
 
 /// The lifecycle of their bucket deletes them later.
 const OPENINGS_KEPT: Duration = Duration::from_hours(1827 * 24);
@@ -76,7 +62,7 @@ impl Rows {
         draw: &Draw,
         committed: &Committed,
         rows: &HashSet<u64>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
         let mut openings = files
             .openings(draw, committed, |row, _| rows.contains(&row))
@@ -138,7 +124,8 @@ impl Rows {
 }
 
 pub(super) fn openings_changed(draw: &Draw, row: u64, what: &str) -> Failure {
-    let message = format!(
+    failure!(
+        "openings_changed",
         "row {row} of the draw {} has {what}. No winner was drawn; ask the administrator of the stack who changed it{}",
         draw.name,
         if draw.outcome.is_none() {
@@ -146,8 +133,7 @@ pub(super) fn openings_changed(draw: &Draw, row: u64, what: &str) -> Failure {
         } else {
             ""
         }
-    );
-    Failure::new("openings_changed", message)
+    )
 }
 
 /// The draws whose openings may name a submission that was created then.
@@ -156,7 +142,7 @@ pub(crate) async fn draws_since(
     scope: &Scope,
     made_at: Timestamp,
     now: Timestamp,
-) -> Result<Vec<Draw>, Failure> {
+) -> Result<Vec<Draw>> {
     let mut draws = with_openings(tables, scope, now).await?;
     draws.retain(|draw| {
         super::header(draw).map_or(true, |header| {
@@ -170,7 +156,7 @@ pub(crate) async fn with_openings(
     tables: &Tables,
     scope: &Scope,
     now: Timestamp,
-) -> Result<Vec<Draw>, Failure> {
+) -> Result<Vec<Draw>> {
     let mut draws = tables.draws.list(scope).await?;
     draws.retain(|draw| now < draw.frozen_at.after(OPENINGS_KEPT));
     Ok(draws)
@@ -181,7 +167,7 @@ pub(crate) async fn erase_person(
     tables: &Tables,
     held: &PersonRecords,
     now: Timestamp,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let submissions = || held.submissions.iter().map(|(submission, _)| submission);
     let Some(made_at) = submissions().map(|one| one.created_at).min() else {
         return Ok(());
@@ -205,11 +191,7 @@ pub(crate) async fn erase_person(
 
 /// Erases every entrant, also those who have not collected their prize. Returns the number of
 /// openings.
-pub(crate) async fn erase_everyone(
-    tables: &Tables,
-    scope: &Scope,
-    now: Timestamp,
-) -> Result<u64, Failure> {
+pub(crate) async fn erase_everyone(tables: &Tables, scope: &Scope, now: Timestamp) -> Result<u64> {
     freeze_lock::check_released(tables, scope, now).await?;
     freeze_lock::give_up_all(tables, scope).await?;
     for contact in tables.draws.all_contacts(scope).await? {
@@ -224,7 +206,7 @@ pub(crate) async fn erase_everyone(
     Ok(gone)
 }
 
-async fn erase_contact(tables: &Tables, scope: &Scope, contact: &Contact) -> Result<(), Failure> {
+async fn erase_contact(tables: &Tables, scope: &Scope, contact: &Contact) -> Result<()> {
     let erased = contact.erased();
     match tables.draws.change_contact(scope, contact, &erased).await? {
         true => Ok(()),
@@ -239,11 +221,11 @@ async fn erase(
     draw: &Draw,
     now: Option<Timestamp>,
     is_erased: impl Fn(&Opening) -> bool,
-) -> Result<u64, Failure> {
+) -> Result<u64> {
     let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
     for _ in 0..MAX_TRIES {
         let Version { file, etag, .. } = files.read_version(OPENINGS).await?;
-        let (kept, rows) = without(file, &is_erased).map_err(|error| temporary(&error))?;
+        let (kept, rows) = without(file, &is_erased).map_err(temporary)?;
         if let Some(now) = now {
             explain(tables, scope, draw, &files, &rows, now).await?;
         }
@@ -265,7 +247,7 @@ async fn explain(
     files: &DrawFiles,
     rows: &[u64],
     now: Timestamp,
-) -> Result<(), Failure> {
+) -> Result<()> {
     for row in rows {
         let is_drawn = draw.outcome.is_some();
         let details = json!({ "commitment": draw.commitment, "row": row, "drawn": is_drawn });
@@ -295,9 +277,9 @@ async fn explain(
 }
 
 pub(super) fn busy(draw: &DrawName) -> Failure {
-    Failure::new(
+    failure!(
         "draw_busy",
-        format!("another operator is changing the draw {draw}; run this again"),
+        "another operator is changing the draw {draw}; run this again"
     )
 }
 

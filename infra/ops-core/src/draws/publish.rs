@@ -1,15 +1,7 @@
 //! Publishes the commitment of a recorded draw.
 
-use common::domain::draw::Draw;
-use common::domain::scope::Scope;
-use common::domain::timestamp::Timestamp;
-use draw::beacon::Chain;
-
 use super::abandon::is_decided;
-use super::chain;
-use super::files::{COMMITMENT, DrawFiles, ENTRIES, HEADER, NewFolder};
-use crate::failure::Failure;
-use crate::tables::Tables;
+use super::prelude::*;
 
 pub(super) async fn publish(
     tables: &Tables,
@@ -17,7 +9,7 @@ pub(super) async fn publish(
     draw: &Draw,
     files: &DrawFiles,
     folder: Option<NewFolder>,
-) -> Result<(), Failure> {
+) -> Result<()> {
     files.publish_text(HEADER, &draw.header).await?;
     files.publish_text(COMMITMENT, &draw.commitment).await?;
     if let Some(folder) = folder {
@@ -39,7 +31,7 @@ pub(super) async fn published_in_time(
     scope: &Scope,
     draw: &Draw,
     files: &DrawFiles,
-) -> Result<(Chain, Timestamp), Failure> {
+) -> Result<(Chain, Timestamp)> {
     let chain = chain::of_draw(tables, draw)?;
     let published = files.published().await?;
     // The record could have been changed since.
@@ -48,7 +40,14 @@ pub(super) async fn published_in_time(
     }
     // Who may write the table could choose the record of one of them after the round.
     if files.has_rival(draw.round_at).await? {
-        return Err(rival(draw, files));
+        bail!(
+            "evidence_differs",
+            "another commitment was published under the name {} before the round, so the table of draws was changed without \
+             `ops`: keep the evidence beside {}, and ask the administrator of the stack who did it; `ops draw abandon` gives \
+             the draw up",
+            draw.name,
+            files.evidence_url()
+        );
     }
     let times = [ENTRIES, HEADER, COMMITMENT].map(|name| published.get(name).copied());
     let published_at = times.into_iter().flatten().max();
@@ -59,39 +58,28 @@ pub(super) async fn published_in_time(
 }
 
 pub(super) fn abandoned(draw: &Draw) -> Failure {
-    let message = format!(
+    failure!(
+        "draw_abandoned",
         "the draw {} was abandoned by two people, so it has no winners, and its name is not used again; freeze the period \
          under another name. `ops draw abandon` finishes what was interrupted",
         draw.name
-    );
-    Failure::new("draw_abandoned", message)
-}
-
-fn rival(draw: &Draw, files: &DrawFiles) -> Failure {
-    let message = format!(
-        "another commitment was published under the name {} before the round, so the table of draws was changed without \
-         `ops`: keep the evidence beside {}, and ask the administrator of the stack who did it; `ops draw abandon` gives the \
-         draw up",
-        draw.name,
-        files.evidence_url()
-    );
-    Failure::new("evidence_differs", message)
+    )
 }
 
 pub(super) fn unpublished(draw: &Draw) -> Failure {
-    let message = format!(
+    failure!(
+        "draw_unpublished",
         "the freeze of {} was interrupted before its commitment was published; run `ops draw freeze` for it again, which \
          finishes it",
         draw.name
-    );
-    Failure::new("draw_unpublished", message)
+    )
 }
 
 pub(super) fn published_late(draw: &Draw) -> Failure {
-    let message = format!(
+    failure!(
+        "draw_late",
         "the commitment of the draw {} was not published before its round, so it proves nothing: the \
          winners could be known; freeze the period under another name",
         draw.name
-    );
-    Failure::new("draw_late", message)
+    )
 }

@@ -2,28 +2,15 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use chrono_tz::Tz;
-use common::clock::Clock;
 use common::config;
-use common::domain::draw::{Draw, DrawOutcome};
-use common::domain::scope::Scope;
-use draw::beacon::{Chain, VerifiedRound};
-use draw::{Committed, DrawResult, RoundSignature};
+use common::domain::draw::DrawOutcome;
+use draw::RoundSignature;
+use draw::beacon::VerifiedRound;
 use reqwest::Url;
-use serde_json::json;
 
 use super::assign_winners::Drawing;
-use super::chain;
-use super::files::{DrawFiles, RESULT, unreadable};
-use super::publish::{abandoned, published_in_time, published_late, unpublished};
-use crate::audit::Action;
-use crate::failure::Failure;
-use crate::format::local_time;
-use crate::tables::Tables;
-use crate::terminal::Terminal;
+use super::prelude::*;
 
 /// Relays are a few seconds late at most.
 const RELAY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -53,7 +40,7 @@ pub(crate) async fn run(
     source: Option<RoundSource>,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
-) -> Result<String, Failure> {
+) -> Result<String> {
     let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
     if draw.outcome.is_some() {
         published_in_time(tables, scope, draw, &files).await?;
@@ -67,7 +54,7 @@ pub(crate) async fn run(
         return Err(published_late(draw));
     }
     let (chain, _) = published_in_time(tables, scope, draw, &files).await?;
-    let zone = tables.campaign(&scope.campaign).await?.timezone;
+    let zone = tables.zone(scope).await?;
     let round = match source {
         Some(RoundSource::File(path)) => in_file(&chain, draw, &path)?,
         Some(RoundSource::Relay(relay)) => {
@@ -77,8 +64,8 @@ pub(crate) async fn run(
     };
     let committed = files.committed(draw).await?;
     let result = committed.run(round.number(), round.signature());
-    let result = result.map_err(|error| unreadable(draw, &error))?;
-    let json = serde_json::to_string(&result).map_err(|error| unreadable(draw, &error))?;
+    let result = result.map_err(unreadable(draw))?;
+    let json = serde_json::to_string(&result).map_err(unreadable(draw))?;
     // The signature proves that the round was given, also to a clock that is behind.
     let now = clock.now().max(draw.round_at);
     let details = json!({ "round": draw.round, "randomness": result.randomness });
@@ -124,14 +111,14 @@ pub(super) fn recorded(
     tables: &Tables,
     draw: &Draw,
     committed: &Committed,
-) -> Result<(DrawResult, String), Failure> {
+) -> Result<(DrawResult, String)> {
     let forged = || {
-        let message = format!(
+        failure!(
+            "draw_differs",
             "the record of the draw {} has a signature that is not of its round. The table of draws was changed without `ops`: \
              ask the administrator of the stack who changed it",
             draw.name
-        );
-        Failure::new("draw_differs", message)
+        )
     };
     let signature = draw.outcome.as_ref().map(|outcome| &outcome.signature);
     let signature: RoundSignature = signature
@@ -140,21 +127,21 @@ pub(super) fn recorded(
     let round = chain::of_draw(tables, draw)?.verify(draw.round, signature);
     let round = round.map_err(|_| forged())?;
     let result = committed.run(round.number(), round.signature());
-    let result = result.map_err(|error| unreadable(draw, &error))?;
-    let json = serde_json::to_string(&result).map_err(|error| unreadable(draw, &error))?;
+    let result = result.map_err(unreadable(draw))?;
+    let json = serde_json::to_string(&result).map_err(unreadable(draw))?;
     Ok((result, json))
 }
 
-fn in_file(chain: &Chain, draw: &Draw, path: &Path) -> Result<VerifiedRound, Failure> {
-    let reply = fs::read(path).map_err(|error| Failure::from_io(path, "reading", &error))?;
+fn in_file(chain: &Chain, draw: &Draw, path: &Path) -> Result<VerifiedRound> {
+    let reply = fs::read(path).map_err(Failure::from_io(path, "reading"))?;
     chain.verify_reply(draw.round, &reply).map_err(|error| {
-        let message = format!(
+        failure!(
+            "signature_invalid",
             "{} {error}; take the whole reply of a relay, from its address {}/public/{}",
             path.display(),
             draw.chain,
             draw.round
-        );
-        Failure::new("signature_invalid", message)
+        )
     })
 }
 
@@ -167,7 +154,7 @@ async fn fetch(
     zone: Tz,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
-) -> Result<VerifiedRound, Failure> {
+) -> Result<VerifiedRound> {
     let relays = chain::relays(&tables.env, relay)?;
     let mut shown = None;
     while clock.now() < draw.round_at {
@@ -183,10 +170,5 @@ async fn fetch(
     }
     let timeout = config::retry_speedup(&tables.env)?.apply(RELAY_TIMEOUT);
     let fetched = relays.fetch_within(timeout, chain, draw.round).await;
-    fetched.map_err(|error| {
-        Failure::new(
-            "round_unavailable",
-            format!("{error} (--beacon URL-OR-FILE)"),
-        )
-    })
+    fetched.map_err(|error| failure!("round_unavailable", "{error} (--beacon URL-OR-FILE)"))
 }

@@ -1,21 +1,10 @@
 //! A draw in words, for the command line and the console.
 
-use std::collections::{BTreeMap, HashSet};
-
-use chrono_tz::Tz;
-use common::domain::draw::contact::{Contact, ContactEvent, ContactState};
-use common::domain::draw::{Draw, DrawName};
-use common::domain::ids::SubmissionId;
-use common::domain::scope::{Environment, Scope};
-use common::domain::submission::OperatorDecision;
-use common::domain::timestamp::Timestamp;
-use draw::{Digest, Header, LeftOut};
+use draw::LeftOut;
 
 use super::entries::ReadReport;
-use super::publish::{abandoned, published_late, unpublished};
-use super::{chain, header};
-use crate::failure::Failure;
-use crate::format::{grouped, lines, or_dash, scope_in_words, zoned_time};
+use super::header;
+use super::prelude::*;
 
 pub fn state(draw: &Draw) -> &'static str {
     match (&draw.outcome, draw.published_at) {
@@ -26,7 +15,7 @@ pub fn state(draw: &Draw) -> &'static str {
     }
 }
 
-pub fn facts(scope: &Scope, draw: &Draw, zone: Tz) -> Result<Vec<(&'static str, String)>, Failure> {
+pub fn facts(scope: &Scope, draw: &Draw, zone: Tz) -> Result<Vec<(&'static str, String)>> {
     let time = |time: Timestamp| zoned_time(time, zone);
     let grouped_commitment = draw.commitment.parse().map_or_else(
         |_| draw.commitment.clone(),
@@ -93,14 +82,13 @@ pub(super) fn freeze_question(
         "round",
         format!("{} at {}", header.round, zoned_time(round_at, zone)),
     ));
-    let largest: Vec<_> = read
+    let largest = read
         .largest
         .iter()
-        .map(|row| format!("{} ({})", grouped(row.entries.get()), row.reference))
-        .collect();
-    let unsettled = grouped(u64::try_from(read.unsettled.len()).unwrap_or(u64::MAX));
+        .map(|row| format!("{} ({})", grouped(row.entries.get()), row.reference));
+    let unsettled = grouped(read.unsettled.len());
     pairs.extend([
-        ("largest rows", largest.join(", ")),
+        ("largest rows", joined(largest)),
         (
             "by hand",
             format!(
@@ -122,11 +110,7 @@ pub(super) fn freeze_question(
 }
 
 fn header_facts(header: &Header) -> Vec<(&'static str, String)> {
-    let overlapping: Vec<_> = header
-        .overlapping
-        .iter()
-        .map(|other| other.draw.as_str())
-        .collect();
+    let overlapping = joined(header.overlapping.iter().map(|other| &other.draw));
     let rule = if header.one_prize_per_row {
         "one prize for each entrant"
     } else {
@@ -142,7 +126,7 @@ fn header_facts(header: &Header) -> Vec<(&'static str, String)> {
         ("left out", left_out(header)),
         (
             "overlaps",
-            or_dash(Some(overlapping.join(", ")).filter(|names| !names.is_empty())),
+            or_dash(Some(overlapping).filter(|names| !names.is_empty())),
         ),
         ("prizes", header.prizes_in_words()),
         ("rule", rule.to_owned()),
@@ -207,7 +191,7 @@ pub fn next_step(
     contacts: &[Contact],
     zone: Tz,
     now: Timestamp,
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<String>> {
     let options = options(scope, &draw.name);
     let run = format!("`ops draw run {options}` draws the winners");
     let next = match (&draw.outcome, draw.published_at) {

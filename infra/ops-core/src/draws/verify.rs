@@ -1,18 +1,14 @@
 //! Verifies a published folder, without a stack, by the checks of `verify.py`.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::BufReader;
-use std::path::Path;
 
-use chrono::{DateTime, Utc};
-use common::config::Env;
-use draw::beacon::{Chain, InvalidRound};
-use draw::{Committed, Difference, Digest, DrawResult, Evidence, Header, Log};
+use chrono::Utc;
+use draw::beacon::InvalidRound;
+use draw::{Difference, Evidence, Log};
 
-use super::chain;
-use super::files::{COMMITMENT, ENTRIES, HEADER, LOG, OPENINGS, RESULT};
+use super::prelude::*;
 use crate::cli::VerifyArgs;
-use crate::failure::Failure;
 
 pub(crate) struct Verified {
     pub(crate) committed: Committed,
@@ -24,20 +20,28 @@ pub(crate) struct Verified {
 }
 
 /// Computes a draw again, and compares.
-pub(crate) fn verify(args: &VerifyArgs, env: &Env) -> Result<Verified, Failure> {
+pub(crate) fn verify(args: &VerifyArgs, env: &Env) -> Result<Verified> {
     let folder = args.path.as_path();
     check_folder(folder)?;
     let committed = read_committed(folder)?;
     let is_other = |copied: &Digest| *copied != committed.commitment();
     if let Some(copied) = args.commitment.filter(is_other) {
-        let message = format!(
+        bail!(
+            "commitment_differs",
             "the files agree with each other, but their commitment is {} and you copied {copied}: this is not the list that \
              was committed to, unless a digit of the copy is wrong",
             committed.commitment()
         );
-        return Err(Failure::new("commitment_differs", message));
     }
-    let chain = chain_of(committed.header(), args, env)?;
+    let hash = committed.header().chain;
+    let chain = chain::known(env, hash)?.ok_or_else(|| {
+        failure!(
+            "chain_unknown",
+            "the header names the chain {hash}, which is not drand's quicknet: the holder of its key knows the winners in \
+             advance. If you trust that person, set {} to what a relay of that chain answers to /info",
+            chain::CHAIN_VARIABLE
+        )
+    })?;
     let given_at = committed
         .check_round_time(chain.time_of(committed.header().round))
         .map_err(differs)?;
@@ -64,28 +68,28 @@ pub(crate) fn verify(args: &VerifyArgs, env: &Env) -> Result<Verified, Failure> 
     })
 }
 
-fn check_folder(folder: &Path) -> Result<(), Failure> {
+fn check_folder(folder: &Path) -> Result<()> {
     if !fs::metadata(folder)
-        .map_err(|error| Failure::from_io(folder, "reading", &error))?
+        .map_err(Failure::from_io(folder, "reading"))?
         .is_dir()
     {
-        let message = format!(
+        bail!(
+            "folder_needed",
             "{} is no folder; give the one with the published files. A certificate verifies itself in a browser",
             folder.display()
         );
-        return Err(Failure::new("folder_needed", message));
     }
     if folder.join(HEADER).exists() && !folder.join(RESULT).exists() {
-        let message = format!(
+        bail!(
+            "draw_without_result",
             "{} has no {RESULT}: the draw was frozen into it and not drawn; `ops draw run --output` with this folder writes it",
             folder.display()
         );
-        return Err(Failure::new("draw_without_result", message));
     }
     Ok(())
 }
 
-fn read_committed(folder: &Path) -> Result<Committed, Failure> {
+fn read_committed(folder: &Path) -> Result<Committed> {
     let (header, commitment) = (read(folder, HEADER)?, read(folder, COMMITMENT)?);
     let mut entries = open(&folder.join(ENTRIES))?;
     let evidence = Evidence {
@@ -102,55 +106,29 @@ fn read_committed(folder: &Path) -> Result<Committed, Failure> {
     Ok(committed)
 }
 
-fn read(folder: &Path, name: &str) -> Result<Vec<u8>, Failure> {
+fn read(folder: &Path, name: &str) -> Result<Vec<u8>> {
     let path = folder.join(name);
-    fs::read(&path).map_err(|error| Failure::from_io(&path, "reading", &error))
+    fs::read(&path).map_err(Failure::from_io(&path, "reading"))
 }
 
-fn open(path: &Path) -> Result<BufReader<File>, Failure> {
+fn open(path: &Path) -> Result<BufReader<File>> {
     File::open(path)
         .map(BufReader::new)
-        .map_err(|error| Failure::from_io(path, "reading", &error))
-}
-
-fn chain_of(header: &Header, args: &VerifyArgs, env: &Env) -> Result<Chain, Failure> {
-    let hash = header.chain;
-    let invalid = |why: &str| Failure::new("chain_key_invalid", why);
-    match (&args.chain_key, args.chain_genesis, args.chain_period) {
-        (Some(_), _, _) if hash == Chain::quicknet().hash() => {
-            let message = "the header names drand's quicknet, whose key this program has; leave --chain-key out";
-            Err(Failure::new("chain_known", message))
-        }
-        (Some(key), Some(genesis), Some(period)) => {
-            let genesis = DateTime::from_timestamp_secs(genesis)
-                .ok_or_else(|| invalid("--chain-genesis is no time in seconds since 1970"))?;
-            Chain::new(hash, key, genesis, period)
-                .map_err(|error| invalid(&format!("--chain-key: {error}")))
-        }
-        // The command line takes all three or none.
-        _ => chain::known(env, hash)?.ok_or_else(|| {
-            let message = format!(
-                "the header names the chain {hash}, which is not drand's quicknet: the holder of its key knows the \
-                 winners in advance. If you trust that person, give the chain's constants, as its /info has them, with \
-                 --chain-key, --chain-genesis and --chain-period"
-            );
-            Failure::new("chain_unknown", message)
-        }),
-    }
+        .map_err(Failure::from_io(path, "reading"))
 }
 
 fn differs(difference: Difference) -> Failure {
-    Failure::new(
+    failure!(
         "draw_differs",
-        format!("this draw does NOT hold; the first difference: {difference}"),
+        "this draw does NOT hold; the first difference: {difference}"
     )
 }
 
 fn signature_differs(committed: &Committed, error: InvalidRound) -> Failure {
     let Header { round, chain, .. } = committed.header();
-    let message = format!(
+    failure!(
+        "signature_differs",
         "this draw does NOT hold: the signature in result.json, for round {round} of the chain {chain}, {error}; compare it \
          with the round that any relay of the beacon gives"
-    );
-    Failure::new("signature_differs", message)
+    )
 }

@@ -1,7 +1,7 @@
 //! The file of an export, and its manifest. An interrupted export leaves no file and starts over.
 
 use std::ffi::OsString;
-use std::io::{self, BufWriter, Write};
+use std::io::BufWriter;
 
 use sha2::{Digest, Sha256};
 

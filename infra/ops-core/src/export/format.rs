@@ -2,7 +2,6 @@
 
 use chrono::NaiveDateTime;
 
-use crate::format::visible;
 use crate::prelude::*;
 
 /// Begin a formula in Excel or LibreOffice; the last four with full-width forms on.

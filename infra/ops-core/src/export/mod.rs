@@ -6,12 +6,9 @@ mod file;
 mod format;
 mod rows;
 
-use clap::ValueEnum;
 use common::store::entrants::EntrantRecord;
 use common::store::segments::{Segment, SegmentPage};
 use common::store::submissions::Selection;
-use futures_util::TryStreamExt;
-use futures_util::stream::FuturesUnordered;
 
 use self::file::ExportFile;
 use self::rows::Row;
@@ -19,6 +16,7 @@ use crate::cli::{LiveScopeArgs, Moment};
 use crate::draws;
 use crate::prelude::*;
 use crate::submissions::view::COLUMNS;
+use crate::tables::read_segments;
 
 // The doc comments are the help of `ops export`.
 #[derive(Args, Clone, Debug)]
@@ -106,7 +104,7 @@ pub(crate) async fn run(
     }
     let tables = connection::tables(env).await?;
     let scope = Scope::from(args.scope.clone());
-    let zone = tables.campaign(&scope.campaign).await?.timezone;
+    let zone = tables.zone(&scope).await?;
     let export = Export {
         from: args.from.map(|from| from.begin(zone)),
         to: args.to.map(|to| to.end(zone)),
@@ -138,10 +136,7 @@ pub(crate) async fn run(
         "these won an instant prize; with --draw NAME, the winners of a draw are exported";
     let note = (content == ExportContent::Winners && export.args.draw.is_none())
         .then(|| of_draws.to_owned());
-    Ok(Report {
-        note,
-        ..Report::new(manifest, text)
-    })
+    Ok(Report::new(manifest, text).with_note(note))
 }
 
 impl Export {
@@ -159,21 +154,9 @@ impl Export {
         terminal.note(&format!(
             "reading the whole table of {table}, all campaigns"
         ));
-        let mut progress = Progress::without_total(clock, "records read:");
-        let read = |segment| self.read_page(segment);
-        let mut pages: FuturesUnordered<_> = Segment::all().into_iter().map(read).collect();
-        let (mut looked_at, mut unreadable) = (0, Vec::new());
-        while let Some(page) = pages.try_next().await? {
-            unreadable.extend(page.unreadable);
-            file.add_rows(&page.records)?;
-            looked_at += page.read;
-            progress.show(terminal, looked_at);
-            if !page.segment.is_read() {
-                pages.push(read(page.segment));
-            }
-        }
-        progress.end(terminal);
-        Failure::check_readable("nothing was exported", &unreadable)?;
+        let page = |segment| self.read_page(segment);
+        let write = |rows: Vec<Row>| file.add_rows(&rows);
+        read_segments(page, write, "nothing was exported", clock, terminal).await?;
         file.finish(clock.now())
     }
 
@@ -195,7 +178,7 @@ impl Export {
         let mut winners = Vec::new();
         for contact in tables.draws.contacts(scope, &draw.name).await? {
             let submission = match contact.submission_id {
-                Some(id) => tables.store.submissions().get(scope, id).await?,
+                Some(id) => tables.submissions().get(scope, id).await?,
                 None => None,
             };
             let phone = match &submission {
@@ -218,7 +201,7 @@ impl Export {
                     states: self.args.state.clone(),
                     winners: self.args.content == ExportContent::Winners,
                 };
-                let page = tables.store.submissions().page(&selection, segment).await?;
+                let page = tables.submissions().page(&selection, segment).await?;
                 rows_of(page, |submission| self.submission_row(submission)).await
             }
             ExportContent::Entrants => {
@@ -235,7 +218,7 @@ impl Export {
 
     /// `None` without a submission in the exported time.
     async fn entrant_row(&self, entrant: EntrantRecord) -> Result<Option<Row>> {
-        let (submissions, from, to) = (self.tables.store.submissions(), self.from, self.to);
+        let (submissions, from, to) = (self.tables.submissions(), self.from, self.to);
         let latest = submissions.latest(&self.scope, &entrant.id, from, to);
         let latest = latest.await?;
         let phone = match &latest {

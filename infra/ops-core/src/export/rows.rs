@@ -41,10 +41,7 @@ pub(super) fn row(columns: &[(&str, &str)], view: &Value, zone: Tz) -> Row {
             true => local_time(at, zone),
             false => at.to_string(),
         };
-        match view.pointer(pointer) {
-            Some(Value::Number(number)) => number.to_string(),
-            _ => cell(view, pointer, time).unwrap_or_default(),
-        }
+        cell(view, pointer, time, |number| number.to_string()).unwrap_or_default()
     };
     columns.iter().map(text).collect()
 }
@@ -73,6 +70,6 @@ pub(super) fn drawn(contact: &Contact, phone: Option<String>) -> Value {
         "phone": phone,
         "region": contact.region,
         "state": contact.state().to_string(),
-        "last_step_at": contact.changed_at().map(|at| at.to_string()),
+        "last_step_at": contact.changed_at(),
     })
 }

@@ -1,14 +1,10 @@
 //! The page for the person, in Swahili and English.
 
-use chrono::{DateTime, Datelike};
-use common::domain::draw::contact::ContactEvent;
+use chrono::Datelike;
 use common::domain::message::Language;
-use common::domain::receipt::Source;
 use maud::{DOCTYPE, Markup, html};
 
 use super::photo_name;
-use crate::format::visible;
-use crate::people::PersonRecords;
 use crate::prelude::*;
 
 const STYLE: &str = "body{font:15px/1.5 sans-serif;max-width:46em;margin:2em auto;padding:0 1em}section{border-top:1px solid #ccc}\

@@ -1,6 +1,6 @@
 //! Writes a reviewer's answer: settles a submission, or records a spot check.
 
-use crate::approvals::{Decided, action, moved};
+use crate::approvals::{action, moved};
 use crate::prelude::*;
 use crate::settle::{Proof, Verdict, settle_seen};
 
@@ -38,11 +38,7 @@ pub async fn write(
         is_spot_check,
         verdict,
     } = answer;
-    let before = tables
-        .store
-        .submissions()
-        .get(scope, *submission_id)
-        .await?;
+    let before = tables.submissions().get(scope, *submission_id).await?;
     let before = before
         .filter(|before| before.revision == *revision)
         .ok_or_else(moved)?;
@@ -98,7 +94,7 @@ async fn accepted_with(
 ) -> Result<Option<Submission>> {
     let Some(code) = code else { return Ok(None) };
     match tables.store.receipts().purchase(scope, &code).await? {
-        Some(id) => Ok(tables.store.submissions().get(scope, id).await?),
+        Some(id) => Ok(tables.submissions().get(scope, id).await?),
         None => Ok(None),
     }
 }

@@ -1,15 +1,15 @@
 //! A reviewer's view of a submission.
 
+use common::domain::receipt::LookupSource;
 use common::domain::receipt::checks::{Check, CheckResult, checks};
 use common::domain::receipt::payload::ReceiptKey;
-use common::domain::receipt::{LookupSource, Source};
 
 use super::photo::{PhotoCopier, ShownPhoto};
 use super::queue::ClaimedSubmission;
 use super::related::{RelatedSubmission, related};
-use crate::approvals::action;
 use crate::prelude::*;
 use crate::settle::prize;
+use crate::submissions::record_disclosure;
 
 #[derive(Clone, Debug)]
 pub struct ReviewItem {
@@ -37,11 +37,12 @@ impl ReviewItem {
             submission,
             is_spot_check,
         } = claimed;
-        let details = json!({ "phone": false, "receipt": true, "photo": true });
-        let recorded = tables
-            .audit
-            .append(action("submission.show", &submission).with(details), now)
-            .await?;
+        let shown = Disclosure {
+            phone: false,
+            receipt: true,
+            photo: true,
+        };
+        let recorded = record_disclosure(tables, &submission, shown, now).await?;
         let scope = &submission.scope;
         let campaign = tables.campaign(&scope.campaign).await?;
         let receipt = match submission.receipt_id {

@@ -1,11 +1,9 @@
 //! The receipt's photo for a reviewer: a copy without hidden parts, never the file itself.
 
-use common::aws::photos::Photos;
 use common::domain::ids::ReceiptId;
 use common::domain::receipt::photo::photo_digest;
 use photo::{PhotoReader, Unreadable};
 
-use crate::audit::Recorded;
 use crate::prelude::*;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,10 +27,10 @@ pub struct PhotoCopier {
 impl PhotoCopier {
     /// This program is started again to copy photos if the environment names no photo reader, so
     /// its `main` has to begin with [`copy_if_asked`](photo::copy_if_asked).
-    pub fn new(tables: &Tables, env: &Env) -> Result<Self, ConfigError> {
+    pub fn new(tables: &Tables) -> Result<Self, ConfigError> {
         Ok(Self {
-            photos: tables.photos(env)?,
-            reader: PhotoReader::from_env(env)?,
+            photos: tables.photos()?,
+            reader: PhotoReader::from_env(&tables.env)?,
         })
     }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use common::domain::settling::Assignee;
 use common::store::review_locks::{LOCK_LIFETIME, ReviewLock, ReviewLocks};
 use common::store::submissions::DueSubmission;
 
@@ -74,7 +73,7 @@ impl ReviewQueue {
                 }
                 ReviewLock::Acquired => {}
             }
-            let found = match tables.store.submissions().get(&self.scope, id).await {
+            let found = match tables.submissions().get(&self.scope, id).await {
                 // Put off, so that it does not block others.
                 Err(error) if error.is_unreadable() => None,
                 found => found?,
@@ -162,7 +161,7 @@ impl ReviewQueue {
         if is_fresh && self.candidate(now).is_some() {
             return Ok(());
         }
-        let submissions = tables.store.submissions();
+        let submissions = tables.submissions();
         let waiting = submissions.waiting_for_operator(&self.scope).await?;
         let spot_checks = submissions
             .waiting_for_spot_check(&self.scope, now.before(SPOT_CHECK_AGE))

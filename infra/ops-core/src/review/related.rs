@@ -32,7 +32,7 @@ pub async fn related(
     code: Option<&VerificationCode>,
     digest: Option<&str>,
 ) -> Result<Vec<RelatedSubmission>> {
-    let (scope, submissions) = (&of.scope, tables.store.submissions());
+    let (scope, submissions) = (&of.scope, tables.submissions());
     let mut found: BTreeMap<SubmissionId, Vec<Relation>> = BTreeMap::new();
     let phone = submissions
         .recent(scope, &of.entrant_id, MAX_PER_PHONE + 1)

@@ -7,15 +7,14 @@ mod caller;
 
 use std::net::IpAddr;
 
-use common::random;
 use http::header::IF_NONE_MATCH;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 
-pub use self::caller::Step;
 use self::caller::{Caller, Reply, SUBMISSIONS};
-use crate::campaign_file;
 use crate::prelude::*;
-use crate::{campaigns, keys};
+use crate::{campaign_file, campaigns, keys};
+
+pub use self::caller::Step;
 
 const CAMPAIGN: &str = include_str!("campaign.yaml");
 const RECEIPTS: &str = "/api/v1/receipts";

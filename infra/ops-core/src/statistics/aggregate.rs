@@ -1,9 +1,8 @@
 //! Aggregate of a campaign's counters by day, hour and name.
 
 use common::domain::statistics::decision_time::{Kind, Percentile, percentile};
-use common::domain::statistics::{Amount, Counter, ENTRIES_RANGES, utc_hour};
+use common::domain::statistics::utc_hour;
 
-use crate::format::visible;
 use crate::prelude::*;
 
 pub type Aggregate = BTreeMap<String, Amount>;
@@ -66,6 +65,10 @@ pub fn total(aggregate: &Aggregate) -> Amount {
             records: sum.records + amount.records,
             entries: sum.entries + amount.entries,
         })
+}
+
+pub fn records_of(aggregate: &Aggregate, name: &str) -> i64 {
+    aggregate.get(name).map_or(0, |sum| sum.records)
 }
 
 pub fn by_dimension(counters: &Counters, metric: Metric) -> Aggregate {
@@ -147,25 +150,21 @@ pub fn each_day(days: &Aggregate, until: Option<&str>) -> Series {
     series
 }
 
+/// Records of the names that have a property.
+fn records_where(aggregate: &Aggregate, is_wanted: impl Fn(&str) -> bool) -> i64 {
+    let wanted = aggregate.iter().filter(|(name, _)| is_wanted(name));
+    wanted.map(|(_, sum)| sum.records).sum()
+}
+
 pub(crate) fn unknown_now(counters: &Counters) -> i64 {
     let outcomes = by_dimension(counters, Metric::Outcomes);
-    outcomes
-        .iter()
-        .filter(|(outcome, _)| outcome.starts_with("unknown#"))
-        .map(|(_, sum)| sum.records)
-        .sum()
+    records_where(&outcomes, |outcome| outcome.starts_with("unknown#"))
 }
 
 /// The share of decided receipts.
 pub(crate) fn by_hand_percent(counters: &Counters) -> Option<i64> {
     let receipts = by_dimension(counters, Metric::Receipts);
-    let decided = |by: &str| -> i64 {
-        receipts
-            .iter()
-            .filter(|(state, _)| state.ends_with(by))
-            .map(|(_, sum)| sum.records)
-            .sum()
-    };
+    let decided = |by: &str| records_where(&receipts, |state| state.ends_with(by));
     let (by_hand, by_service) = (decided("#operator"), decided("#service"));
     let all = by_hand + by_service;
     (all > 0).then(|| (by_hand * 100 + all / 2) / all)
@@ -259,7 +258,7 @@ pub struct PrizesLeft<'a> {
 pub fn prizes_left<'a>(batches: &'a [Batch], redeemed: &Aggregate) -> Vec<PrizesLeft<'a>> {
     let left = |batch: &'a Batch| {
         let codes = i64::try_from(batch.count()).unwrap_or(i64::MAX);
-        let redeemed = redeemed.get(&batch.name).map_or(0, |sum| sum.records);
+        let redeemed = records_of(redeemed, &batch.name);
         let at_most = (batch.status == BatchStatus::Active).then(|| (codes - redeemed).max(0));
         Some(PrizesLeft {
             batch,

@@ -1,9 +1,7 @@
 //! The answer to "my code says used": who entered it, and when.
 
-use chrono::DateTime;
 use common::domain::submission::CodeRefusal;
 
-use crate::phones;
 use crate::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -33,12 +31,7 @@ impl CodeEntered {
         let Some(CodeRefusal { holder, batch }) = &rejected.code_refusal else {
             return Ok(None);
         };
-        let Some(holder) = tables
-            .store
-            .submissions()
-            .get(&rejected.scope, *holder)
-            .await?
-        else {
+        let Some(holder) = tables.submissions().get(&rejected.scope, *holder).await? else {
             return Ok(None);
         };
         let entered = Self::by(tables, holder, zone).await?;
@@ -65,7 +58,10 @@ impl CodeEntered {
             missing => format!("a phone that is {missing}"),
         };
         let earlier = match self.refused_at {
-            Some(at) => format!(", {} earlier", in_words(at.since(self.holder.created_at))),
+            Some(at) => format!(
+                ", {} earlier",
+                span_in_words(at.since(self.holder.created_at))
+            ),
             None => String::new(),
         };
         let since = match self.holder.status.state() {
@@ -85,44 +81,8 @@ impl CodeEntered {
             "id": self.holder.submission_id,
             "ref": self.holder.reference().to_string(),
             "phone": self.phone,
-            "created_at": self.holder.created_at.to_string(),
+            "created_at": self.holder.created_at,
             "batch": self.batch,
         })
-    }
-}
-
-/// Such as `12 minutes`.
-fn in_words(span: Duration) -> String {
-    const UNITS: [(u64, &str); 4] = [
-        (86_400, "day"),
-        (3_600, "hour"),
-        (60, "minute"),
-        (1, "second"),
-    ];
-    let seconds = span.as_secs();
-    let fits = UNITS.into_iter().find(|(unit, _)| seconds >= *unit);
-    let (unit, name) = fits.unwrap_or((1, "second"));
-    match seconds / unit {
-        1 => format!("1 {name}"),
-        count => format!("{count} {name}s"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn span_is_told_in_its_largest_unit() {
-        for (seconds, words) in [
-            (0, "0 seconds"),
-            (1, "1 second"),
-            (119, "1 minute"),
-            (725, "12 minutes"),
-            (7_300, "2 hours"),
-            (90_000, "1 day"),
-        ] {
-            assert_eq!(in_words(Duration::from_secs(seconds)), words);
-        }
     }
 }

@@ -1,8 +1,6 @@
 //! The history of a submission, from its records.
 
-use common::domain::settling::Assignee;
 use common::domain::submission::PastState;
-use common::domain::submission::approval::Approval;
 
 use super::code_entered::CodeEntered;
 use crate::approvals::in_words;

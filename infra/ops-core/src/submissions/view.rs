@@ -1,17 +1,14 @@
 use common::aws::photos::LINK_LIFETIME;
-use common::domain::receipt::Source;
 use common::domain::receipt::photo::PhotoType;
 use common::domain::retry::{LookupFailures, PartnerProgress};
-use common::domain::settling::{Assignee, PendingSettlement};
+use common::domain::settling::PendingSettlement;
 use common::domain::submission::DeclaredPurchase;
 
 use super::code_entered::CodeEntered;
 use super::timeline::{Timeline, proposed};
 use super::{Disclosure, record_disclosure};
 use crate::approvals::proposal_json;
-use crate::phones;
 use crate::prelude::*;
-use crate::view::{self, Columns, write_times_out};
 
 const HIDDEN: &str = "hidden; --show-receipt shows it";
 const HIDDEN_PHOTO: &str = "hidden; --show-photo links to it";
@@ -94,26 +91,26 @@ impl<'a> SubmissionView<'a> {
     /// Showing a hidden part writes a row first.
     pub async fn load(
         tables: &Tables,
-        env: &Env,
         submission: &'a Submission,
         show: Disclosure,
         now: Timestamp,
     ) -> Result<Self> {
-        let recorded = record_disclosure(tables, submission, show, now).await?;
+        if show != Disclosure::default() {
+            record_disclosure(tables, submission, show, now).await?;
+        }
         let receipt = match submission.receipt_id {
             Some(id) => tables.store.receipts().get(&submission.scope, id).await?,
             None => None,
         };
-        let link = match (&receipt, recorded) {
-            (Some(receipt), Some(_)) if show.photo && receipt.arrived.is_some() => {
-                let photos = tables.photos(env)?;
+        let link = match &receipt {
+            Some(receipt) if show.photo && receipt.arrived.is_some() => {
+                let photos = tables.photos()?;
                 let url = photos.link(&receipt.scope, receipt.receipt_id).await?;
-                let expires_at = now.after(LINK_LIFETIME).to_string();
-                Some(json!({ "url": url, "expires_at": expires_at }))
+                Some(json!({ "url": url, "expires_at": now.after(LINK_LIFETIME) }))
             }
-            (_, _) => None,
+            Some(_) | None => None,
         };
-        let zone = tables.campaign(&submission.scope.campaign).await?.timezone;
+        let zone = tables.zone(&submission.scope).await?;
         Ok(Self {
             submission,
             phone: phones::shown(tables, submission, show.phone).await?,
@@ -166,7 +163,7 @@ impl<'a> SubmissionView<'a> {
             format!("asked {} times in vain, {redeemed}", partner.attempts)
         };
         let has_hidden = self.link.is_none() && receipt.is_some_and(|one| one.arrived.is_some());
-        let facts = [
+        let others = [
             ("proposal", proposed(submission).map(|(_, words)| words)),
             (
                 "code",
@@ -182,11 +179,11 @@ impl<'a> SubmissionView<'a> {
             ("photo_link", has_hidden.then(|| HIDDEN_PHOTO.to_owned())),
         ];
         let view = self.as_json();
-        let mut known = view::facts(&COLUMNS, &view, self.zone);
-        known.extend(view::facts(FACTS, &view, self.zone));
+        let mut known = facts(&COLUMNS, &view, self.zone);
+        known.extend(facts(FACTS, &view, self.zone));
         known.retain(|(_, value)| !value.is_empty());
         known.extend(
-            facts
+            others
                 .into_iter()
                 .filter_map(|(name, value)| Some((name, value?))),
         );
@@ -201,10 +198,7 @@ fn anomaly_excerpt(submission: &Submission) -> Option<&str> {
 
 fn items_in_words(claimed: &DeclaredPurchase) -> String {
     let items = claimed.items.iter();
-    let items: Vec<_> = items
-        .map(|item| format!("{} x {}", item.qty, item.key))
-        .collect();
-    items.join(", ")
+    joined(items.map(|item| format!("{} x {}", item.qty, item.key)))
 }
 
 /// `None` if there were none.
@@ -245,7 +239,7 @@ pub(crate) fn receipt_source(receipt: &Receipt, with_secrets: bool) -> Value {
                 json!({
                     "bytes": arrived.bytes,
                     "content_type": arrived.photo_type.map(PhotoType::as_str),
-                    "seen_at": arrived.seen_at.to_string(),
+                    "seen_at": arrived.seen_at,
                 })
             });
             let source = json!({
@@ -266,11 +260,10 @@ pub(crate) fn receipt_source(receipt: &Receipt, with_secrets: bool) -> Value {
 /// Leaves out the receipt's secrets.
 pub(crate) fn as_json(submission: &Submission, phone: impl Into<Value>) -> Value {
     let Submission { scope, status, .. } = submission;
-    let mut view = json!({
+    let view = json!({
         "id": submission.submission_id,
         "ref": submission.reference().to_string(),
-        "campaign": scope.campaign,
-        "environment": scope.environment,
+        "scope": scope,
         "phone": phone.into(),
         "display_status": status.display_status(),
         "reasons": submission.reasons,
@@ -290,9 +283,8 @@ pub(crate) fn as_json(submission: &Submission, phone: impl Into<Value>) -> Value
         "created_at": submission.created_at,
         "updated_at": submission.updated_at,
     });
-    write_times_out(&mut view);
-    match of_record(status) {
-        Value::Object(status) => extended(view, status),
+    match json!(status) {
+        Value::Object(status) => extended(of_record(&view), status),
         _ => view,
     }
 }

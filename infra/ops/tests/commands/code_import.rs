@@ -5,9 +5,9 @@ use std::io::Write;
 use std::process::Command;
 
 use common::domain::code_record::CodeKey;
+use ops_core::codes::book::void_batch;
 use ops_core::codes::check::check;
 use ops_core::codes::import::{ImportRequest, import as import_file};
-use ops_core::codes::void::void_batch;
 use serde_json::{Value, json};
 use service_tests::text::{len_of, text_of};
 use tokio::runtime::Handle;

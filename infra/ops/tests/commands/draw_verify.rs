@@ -5,6 +5,7 @@ use std::path::Path;
 use common::clock::Clock;
 use common::config::Env;
 use draw::Digest;
+use serde_json::json;
 use tempfile::TempDir;
 
 use crate::sample::Sample;
@@ -126,38 +127,36 @@ async fn certificate_alone_is_not_verified() {
 }
 
 #[tokio::test]
-async fn another_chain_needs_its_constants_and_quicknet_takes_none() {
-    let own = |key: &str, genesis: &str| {
-        format!("--chain-key {key} --chain-genesis {genesis} --chain-period 1")
-    };
-    let sample = Sample::new();
-    let quicknet = own(&draw::beacon::Chain::quicknet().public_key(), "1692803367");
-    refused(written(&sample).path(), &quicknet, "chain_known").await;
-
+async fn another_chain_needs_its_constants() {
     let genesis = "2026-01-01T00:00:00Z".parse().expect("a time");
     let chain = draw::beacon::SimulatedChain::new(&[1; 32], genesis, std::num::NonZeroU32::MIN);
-    let mut simulated = Sample::on_chain(chain.chain().hash(), |round| chain.sign(round));
+    let hash = chain.chain().hash();
+    let mut simulated = Sample::on_chain(hash, |round| chain.sign(round));
     // Its log has quicknet's times.
     simulated.log = None;
     let folder = written(&simulated);
     let message = refused(folder.path(), "", "chain_unknown").await;
-    assert_contains!(message, "knows the winners in advance");
-    let key = chain.chain().public_key();
-    let ended = verify(folder.path(), &own(&key, "1767225600")).await.fine();
+    assert_contains!(message, "knows the winners in advance", "BEACON_CHAIN");
+    let verify = async |key: &str, genesis: i64, options: &str| {
+        let info = json!({ "hash": hash, "public_key": key, "genesis_time": genesis, "period": 1 });
+        let env = [("BEACON_CHAIN".to_owned(), info.to_string())].into_iter();
+        let command = format!("draw verify {} {options}", folder.path().display());
+        run(command, env.collect(), &Clock::manual(NOW)).await
+    };
+    let (key, genesis) = (chain.chain().public_key(), 1_767_225_600);
+    let ended = verify(&key, genesis, "").await.fine();
     assert_contains!(
         ended.out,
         "the holder of its key knows the winners in advance"
     );
-    let early = own(&key, "1600000000");
-    let message = refused(folder.path(), &early, "draw_differs").await;
-    assert_contains!(message, "was given at 2020-");
-    let quicknets = own(&draw::beacon::Chain::quicknet().public_key(), "1767225600");
-    refused(folder.path(), &quicknets, "signature_differs").await;
-    let short = own("52db", "1767225600");
-    refused(folder.path(), &short, "chain_key_invalid").await;
-    verify(folder.path(), &format!("--chain-key {key}"))
+    let early = verify(&key, 1_600_000_000, "--json").await;
+    assert_contains!(early.refused("draw_differs").message, "was given at 2020-");
+    let quicknets = draw::beacon::Chain::quicknet().public_key();
+    let ended = verify(&quicknets, genesis, "--json").await;
+    ended.refused("signature_differs");
+    verify("52db", genesis, "--json")
         .await
-        .misused();
+        .refused("not_configured");
 }
 
 #[tokio::test]

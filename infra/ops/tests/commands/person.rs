@@ -390,7 +390,7 @@ async fn a_photo_is_written_before_the_next_one_is_read() {
     let held = people::find(&tables, &phone, now).await.expect("found");
     assert_eq!(held[0].photos().count(), 2);
     let disk = FullDisk(io::Cursor::default());
-    let full = people::export(&tables, &env, &phone, &held, now, disk).await;
+    let full = people::export(&tables, &phone, &held, now, disk).await;
     assert_eq!(full.err().map(|failure| failure.code), Some("file_failed"));
     assert_eq!(faults.calls(), 1, "the second photo is not read");
 }

@@ -45,7 +45,7 @@ pub(crate) struct Screen {
 impl Screen {
     pub(crate) fn new(stack: &Stack, name: &str) -> Self {
         let tables = tables_of(stack, name);
-        let claims = tables.review_locks(&stack.env).expect("all variables");
+        let claims = tables.review_locks().expect("all variables");
         let queue = ReviewQueue::new(live(), format!("screen of {name}"));
         Self {
             tables,
@@ -293,8 +293,10 @@ pub(crate) fn with_photo_reader(stack: &Stack) -> Env {
 }
 
 async fn shown(stack: &Stack, submission: &Submission) -> ReviewItem {
-    let tables = stack.tables();
-    let copier = PhotoCopier::new(&tables, &with_photo_reader(stack)).expect("all variables");
+    let env = with_photo_reader(stack);
+    let aws = Aws::for_function(&env).expect("all variables");
+    let tables = Tables::from_env(&env, &aws).expect("all variables");
+    let copier = PhotoCopier::new(&tables).expect("all variables");
     let claimed = ClaimedSubmission {
         submission: submission.clone(),
         is_spot_check: false,

@@ -2,17 +2,11 @@
 
 use std::collections::HashSet;
 
-use common::domain::draw::contact::{Contact, ContactState};
-use common::domain::draw::{Draw, DrawName};
-use common::domain::scope::{CampaignSlug, Environment};
-use futures_util::FutureExt;
 use ops_core::draws::call_log::{Winner, log, show_phone};
 use ops_core::draws::shown::{self, event_words};
 use ops_core::draws::{self, call_log};
 
 use self::winner::{Step, winner_page};
-use super::Named;
-use crate::layout::with_query;
 use crate::prelude::*;
 
 mod winner;
@@ -50,7 +44,7 @@ fn path_of_winner(scope: &Scope, contact: &Contact) -> String {
 
 async fn list(console: Console, Named(scope): Named<Scope>) -> PageResult {
     let tables = console.tables()?;
-    let zone = tables.campaign(&scope.campaign).await?.timezone;
+    let zone = tables.zone(&scope).await?;
     let mut draws = tables.draws.list(&scope).await?;
     draws.sort_by_key(|draw| std::cmp::Reverse(draw.frozen_at));
     let mut rows = Vec::new();
@@ -136,7 +130,7 @@ fn contact_state(contact: &Contact, is_blocked: bool) -> Markup {
 async fn show(console: Console, named: InDraw) -> PageResult {
     let (scope, name) = named.names();
     let (tables, now) = (console.tables()?, console.now());
-    let zone = tables.campaign(&scope.campaign).await?.timezone;
+    let zone = tables.zone(&scope).await?;
     let draw = draws::find(&tables, &scope, &name).await?;
     let contacts = tables.draws.contacts(&scope, &name).await?;
     let (open, settled): (Vec<_>, Vec<_>) = contacts.iter().partition(|contact| contact.is_open());
@@ -217,7 +211,7 @@ fn winners(
 
 async fn find(tables: &Tables, named: InDraw, query: &Query) -> PageResult<(Winner, Tz)> {
     let (scope, name) = named.names();
-    let zone = tables.campaign(&scope.campaign).await?.timezone;
+    let zone = tables.zone(&scope).await?;
     let (prize, place) = winner::named(query)?;
     let winner = call_log::find(tables, scope, &name, Some(prize), place).await?;
     Ok((winner, zone))

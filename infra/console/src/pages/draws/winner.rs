@@ -1,15 +1,10 @@
 //! One winner: the log, and the steps that can follow.
 
-use std::num::NonZeroU64;
-
-use common::domain::draw::contact::{ContactEvent, ContactStep, SkipReason};
-use ops_core::audit::validate_reason;
+use common::domain::draw::contact::ContactStep;
 use ops_core::draws::call_log::Winner;
 use ops_core::draws::shown::event_words;
 
 use super::{contact_state, path_of_draw, path_of_winner};
-use crate::form::{check_typed, hidden, select, typed_form};
-use crate::pages::submission::path_of_submission;
 use crate::prelude::*;
 
 /// Form name, label and event of each button.
@@ -38,8 +33,10 @@ impl Step {
         if step == "skip" {
             check_typed(form, winner.draw.name.as_str())?;
             let missing = || {
-                let message = "nothing was logged; choose a reason of the list";
-                Failure::new("reason_missing", message)
+                failure!(
+                    "reason_missing",
+                    "nothing was logged; choose a reason of the list"
+                )
             };
             let reason = given().find(|reason| reason.as_str() == form.get("reason"));
             return Ok(Self::Log(ContactEvent::Skipped {
@@ -52,9 +49,9 @@ impl Step {
         }
         let known = STEPS.into_iter().find(|(name, _, _)| *name == step);
         let unknown = || {
-            Failure::new(
+            failure!(
                 "field_invalid",
-                "the page sent no step that is known; reload it",
+                "the page sent no step that is known; reload it"
             )
         };
         known
@@ -65,9 +62,9 @@ impl Step {
 
 pub(super) fn named(Query(query): &Query) -> Result<(&str, NonZeroU64), Failure> {
     let unknown = |_| {
-        Failure::new(
+        failure!(
             "winner_unknown",
-            "this is not a winner's page; choose a winner in the draw's list",
+            "this is not a winner's page; choose a winner in the draw's list"
         )
     };
     Ok((

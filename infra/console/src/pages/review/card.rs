@@ -6,15 +6,10 @@ use common::domain::receipt::rules::ReceiptRules;
 use common::domain::retry::PartnerProgress;
 use common::domain::submission::DeclaredItem;
 use common::domain::submission::approval::Acceptance;
-use ops_core::format::entries_in_words;
-use ops_core::review::item::ReviewItem;
-use ops_core::review::photo::ShownPhoto;
 use ops_core::review::related::{RelatedSubmission, Relation};
 use ops_core::settle::usual_entries;
 
 use super::REASONS;
-use crate::layout::environment;
-use crate::pages::submission::path_of_submission;
 use crate::prelude::*;
 
 /// A receipt's code as people type it; the server decides.
@@ -42,7 +37,7 @@ pub(super) fn card(item: &ReviewItem, screen: &str, now: Timestamp) -> Markup {
                     @if *is_spot_check { " " (pill("paused", "second look")) }
                 }
                 p.soft {
-                    "Sent " (zoned_time(submission.created_at, campaign.timezone)) ", " (age(now.since(submission.created_at))) " ago"
+                    "Sent " (zoned_time(submission.created_at, campaign.timezone)) ", " (span_in_words(now.since(submission.created_at))) " ago"
                     @if let Some(region) = &submission.region { " from " (region) }
                 }
                 @if *is_spot_check {
@@ -303,20 +298,17 @@ fn products_line(item: &ReviewItem, record: &ReceiptSummary) -> Markup {
 fn entries_line(campaign: &Campaign, record: &ReceiptSummary) -> Markup {
     let rules = campaign.receipt.as_ref();
     let most = rules.map_or(ReceiptRules::DEFAULT_MAX_ENTRIES, |rules| rules.max_entries);
-    let counted = record
-        .counted_entries
-        .map(|entries| grouped(entries.into()));
-    let wanted = format!("at most {}", grouped(most.into()));
+    let counted = record.counted_entries.map(grouped);
+    let wanted = format!("at most {}", grouped(most));
     line("Entries", None, counted, &wanted, false)
 }
 
-fn named<'a>(names: impl ExactSizeIterator<Item = &'a String>, none: &str) -> String {
-    let more = names.len().saturating_sub(MAX_NAMED);
-    let shown: Vec<_> = names.take(MAX_NAMED).map(String::as_str).collect();
-    match (shown.is_empty(), more) {
-        (true, _) => none.to_owned(),
-        (false, 0) => shown.join(", "),
-        (false, more) => format!("{} and {more} more", shown.join(", ")),
+fn named<'a>(names: impl Iterator<Item = &'a String>, none: &str) -> String {
+    let names: Vec<_> = names.collect();
+    if names.is_empty() {
+        none.to_owned()
+    } else {
+        shortened(&names, MAX_NAMED)
     }
 }
 
@@ -390,15 +382,4 @@ fn related_submissions(
         }
         p.soft { "Not found here, because no index has it: pending submissions of the same receipt, and the same basket of other phones." }
     }
-}
-
-/// Such as `3 days`.
-pub(super) fn age(span: Duration) -> String {
-    let minutes = span.as_secs() / 60;
-    let (number, unit) = match minutes {
-        0..60 => (minutes, "minute"),
-        60..2_880 => (minutes / 60, "hour"),
-        _ => (minutes / 1_440, "day"),
-    };
-    format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
 }

@@ -4,27 +4,19 @@ mod card;
 pub(crate) mod screens;
 
 use std::str::FromStr;
+use std::sync::Arc;
 
-use axum::http::header::CONTENT_TYPE;
 use common::domain::message::MessageKey;
 use common::domain::receipt::payload::VerificationCode;
-use common::domain::scope::{CampaignSlug, Environment};
-use common::store::review_locks::ReviewLock;
+use common::store::review_locks::{ReviewLock, ReviewLocks};
 use ops_core::approvals::Decided;
-use ops_core::audit::validate_reason;
 use ops_core::corrections::reopen;
-use ops_core::format::seconds;
 use ops_core::review::answer::{ReviewDecision, ReviewResult, write};
-use ops_core::review::item::ReviewItem;
-use ops_core::review::photo::PhotoCopier;
 use ops_core::review::progress::progress;
 use ops_core::settle::{Proof, Verdict};
 use serde_json::json;
 
 use self::screens::Screen;
-use super::Named;
-use crate::assets;
-use crate::failure::page_message;
 use crate::prelude::*;
 
 /// Time to take an answer back, in the page; claims last longer.
@@ -106,7 +98,7 @@ async fn review(console: Console, Named(scope): Named<Scope>) -> PageResult {
         div #review data-screen=(screen) data-hold=(UNDO_WINDOW.as_millis()) {}
         p #nothing hidden tabindex="-1" { "No submissions to review. The list is refreshed every 30 seconds." }
         p.soft {
-            "Press " kbd { "?" } " for all keys. An answer is written after " (seconds(UNDO_WINDOW)) ", or when you leave this page; until then "
+            "Press " kbd { "?" } " for all keys. An answer is written after " (span_in_words(UNDO_WINDOW)) ", or when you leave this page; until then "
             kbd { "u" } " takes it back."
         }
         noscript { p.bad { "Reviewing needs JavaScript. " code { "ops submission settle" } " does without." } }
@@ -155,13 +147,35 @@ fn windows() -> Markup {
     }
 }
 
+/// A request of an open screen.
+struct ScreenRequest {
+    screen: Arc<Screen>,
+    tables: Tables,
+    locks: ReviewLocks,
+    now: Timestamp,
+}
+
+impl ScreenRequest {
+    fn of(console: &Console, form: &Form) -> Result<Self, Failure> {
+        let (tables, now) = (console.tables()?, console.now());
+        Ok(Self {
+            screen: console.screens().find(form.get("screen"), now)?,
+            locks: tables.review_locks()?,
+            tables,
+            now,
+        })
+    }
+}
+
 /// No content if nothing is left to claim.
 async fn next(console: Console, form: Form) -> Reply<Response> {
-    let now = console.now();
-    let screen = console.screens().find(form.get("screen"), now)?;
-    let tables = console.tables()?;
-    let locks = tables.review_locks(console.env())?;
-    let copier = PhotoCopier::new(&tables, console.env())?;
+    let ScreenRequest {
+        screen,
+        tables,
+        locks,
+        now,
+    } = ScreenRequest::of(&console, &form)?;
+    let copier = PhotoCopier::new(&tables)?;
     let mut queue = screen.queue.lock().await;
     let Some(claimed) = queue.next(&tables, &locks, now).await? else {
         return Ok(StatusCode::NO_CONTENT.into_response());
@@ -182,8 +196,12 @@ async fn next(console: Console, form: Form) -> Reply<Response> {
 /// No content means settled. On failure the page shows the submission again, except for 409:
 /// another reviewer has it, or it changed.
 async fn answer(console: Console, form: Form) -> Reply<Response> {
-    let now = console.now();
-    let screen = console.screens().find(form.get("screen"), now)?;
+    let ScreenRequest {
+        screen,
+        tables,
+        locks,
+        now,
+    } = ScreenRequest::of(&console, &form)?;
     let submission_id = field(&form, "id")?;
     let decision = ReviewDecision {
         submission_id,
@@ -191,8 +209,6 @@ async fn answer(console: Console, form: Form) -> Reply<Response> {
         is_spot_check: field(&form, "second_look")?,
         verdict: verdict(&form)?,
     };
-    let tables = console.tables()?;
-    let locks = tables.review_locks(console.env())?;
     let lock = locks
         .acquire(&screen.scope, submission_id, &screen.holder, now)
         .await?;
@@ -270,12 +286,16 @@ fn accepted(form: &Form) -> Result<Verdict, Failure> {
         ("", "") => Proof::Record,
         ("", _) => Proof::Waived,
         (_, without) if !without.is_empty() => {
-            let message = "nothing was accepted: leave the receipt's code out, or say that it can be read";
-            return Err(Failure::new("receipt_code_conflicts", message));
+            bail!(
+                "receipt_code_conflicts",
+                "nothing was accepted: leave the receipt's code out, or say that it can be read"
+            );
         }
         (code, _) => VerificationCode::parse_typed(code).map(Proof::Read).ok_or_else(|| {
-            let message = "a receipt's code has 6 to 40 letters and digits; read it from the receipt again";
-            Failure::new("receipt_code_invalid", message)
+            failure!(
+                "receipt_code_invalid",
+                "a receipt's code has 6 to 40 letters and digits; read it from the receipt again"
+            )
         })?,
     };
     let entries = if form.get("entries").is_empty() {
@@ -291,33 +311,34 @@ fn field<T: FromStr>(form: &Form, name: &str) -> Result<T, Failure> {
 }
 
 fn no_field(name: &str) -> Failure {
-    Failure::new(
+    failure!(
         "field_invalid",
-        format!("the page sent no {name} that can be used; reload it"),
+        "the page sent no {name} that can be used; reload it"
     )
 }
 
 async fn skip(console: Console, form: Form) -> Reply {
-    let now = console.now();
-    let screen = console.screens().find(form.get("screen"), now)?;
-    let (id, locks) = (
-        field(&form, "id")?,
-        console.tables()?.review_locks(console.env())?,
-    );
+    let ScreenRequest {
+        screen, locks, now, ..
+    } = ScreenRequest::of(&console, &form)?;
+    let id = field(&form, "id")?;
     screen.forget_photo(id);
     screen.queue.lock().await.skip(&locks, id, now).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 async fn heartbeat(console: Console, form: Form) -> Reply<Response> {
-    let now = console.now();
-    let screen = console.screens().find(form.get("screen"), now)?;
-    let locks = console.tables()?.review_locks(console.env())?;
+    let ScreenRequest {
+        screen,
+        tables,
+        locks,
+        now,
+    } = ScreenRequest::of(&console, &form)?;
     let mut queue = screen.queue.lock().await;
     let lost = queue.renew(&locks, now).await?;
     let waiting = queue.waiting();
     drop(queue);
-    let progress = progress_line(&console, &screen, waiting).await?;
+    let progress = progress_line(&tables, &screen.scope, waiting, now).await?;
     for id in &lost {
         screen.forget_photo(*id);
     }
@@ -326,14 +347,14 @@ async fn heartbeat(console: Console, form: Form) -> Reply<Response> {
 }
 
 async fn progress_line(
-    console: &Console,
-    screen: &Screen,
+    tables: &Tables,
+    scope: &Scope,
     (waiting, oldest): (usize, Option<Timestamp>),
+    now: Timestamp,
 ) -> Result<String, Failure> {
-    let (tables, now) = (console.tables()?, console.now());
-    let zone = tables.campaign(&screen.scope.campaign).await?.timezone;
-    let done = progress(&tables, &screen.scope, zone, now).await?;
-    let oldest = oldest.map(|oldest| format!(", the oldest for {}", card::age(now.since(oldest))));
+    let done = progress(tables, scope, tables.zone(scope).await?, now).await?;
+    let oldest =
+        oldest.map(|oldest| format!(", the oldest for {}", span_in_words(now.since(oldest))));
     let mut line = format!(
         "{waiting} waiting{} · decided today: {}, this hour: {}",
         oldest.unwrap_or_default(),
@@ -353,8 +374,7 @@ async fn progress_line(
 
 /// Releases what has no answer; those sent when the page closes may arrive later.
 async fn leave(console: Console, form: Form) -> Reply {
-    let screen = console.screens().find(form.get("screen"), console.now())?;
-    let locks = console.tables()?.review_locks(console.env())?;
+    let ScreenRequest { screen, locks, .. } = ScreenRequest::of(&console, &form)?;
     let answered: Vec<SubmissionId> = form
         .get("answered")
         .split(',')

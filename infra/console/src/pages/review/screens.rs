@@ -2,9 +2,6 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use common::random;
-use ops_core::review::item::ReviewItem;
-use ops_core::review::photo::ShownPhoto;
 use ops_core::review::queue::ReviewQueue;
 
 use crate::prelude::*;
@@ -85,9 +82,9 @@ impl Screens {
     pub(super) fn find(&self, name: &str, now: Timestamp) -> Result<Arc<Screen>, Failure> {
         let found = self.all().get(name).cloned();
         let screen = found.ok_or_else(|| {
-            Failure::new(
+            failure!(
                 "screen_closed",
-                "this page was left alone for too long; reload it to continue",
+                "this page was left alone for too long; reload it to continue"
             )
         })?;
         screen.shown().used_at = now;

@@ -1,8 +1,6 @@
 //! `ops campaign apply`: shows what a file changes, asks, and writes it.
 
-use common::domain::campaign::{CampaignStatus, CodePolicy};
 use common::domain::receipt::schedule::LOOKUPS_PER_MINUTE;
-use common::store::campaign_versions::CampaignChange;
 
 use crate::campaign_file::CampaignFile;
 use crate::campaigns::{self, Change, Plan};
@@ -69,7 +67,7 @@ pub(super) async fn apply(
         } else {
             ""
         };
-        text.push_str(&format!("{} {done}{resumed}\n", plan.slug));
+        text += &format!("{} {done}{resumed}\n", plan.slug);
     }
     let created = plans.iter().filter(|plan| plan.change == Change::Created);
     let next: Vec<_> = created
@@ -137,9 +135,8 @@ fn in_words(plan: &Plan) -> String {
     }
     let mut text = format!("{slug} changes:\n{}", campaigns::text(differences, after));
     if after.archived {
-        text.push_str(&format!(
-            "  (it is archived; `ops campaign archive --undo {slug}` takes it back)\n"
-        ));
+        text +=
+            &format!("  (it is archived; `ops campaign archive --undo {slug}` takes it back)\n");
     }
     text
 }

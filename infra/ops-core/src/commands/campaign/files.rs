@@ -1,7 +1,7 @@
 //! Campaign files: reads those of `apply`, writes those of `init`, `schema` and `clone`.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::OpenOptions;
+use std::io::Read;
 
 use crate::campaign_file::{self, CampaignFile, Problem};
 use crate::prelude::*;
@@ -43,7 +43,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
         .unwrap_or(u64::MAX)
         .saturating_add(1);
     let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
-    read.map_err(|error| Failure::from_io(path, "reading", &error))?;
+    read.map_err(Failure::from_io(path, "reading"))?;
     Ok(bytes)
 }
 
@@ -107,11 +107,11 @@ fn write_new(path: &Path, text: &str) -> Result<()> {
                 path.display()
             )
         }
-        _ => Failure::from_io(path, "creating", &error),
+        _ => Failure::from_io(path, "creating")(error),
     })?;
     file.write_all(text.as_bytes()).map_err(|error| {
         // Half a file would be taken for the whole.
         let _ = std::fs::remove_file(path);
-        Failure::from_io(path, "writing", &error)
+        Failure::from_io(path, "writing")(error)
     })
 }

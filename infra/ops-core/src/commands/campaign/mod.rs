@@ -5,8 +5,6 @@ mod show;
 mod test_data;
 mod versions;
 
-use common::store::campaign_versions::CampaignChange;
-
 use crate::campaigns;
 use crate::cli::CampaignCommand;
 use crate::pace::PartnerConcurrency;
@@ -61,8 +59,7 @@ pub(crate) async fn run(
         }
         CampaignCommand::ClearTestData { slug } => {
             let tables = tables.await?;
-            let photos = tables.photos(env)?;
-            let clearing = test_data::clear(&tables, &photos, &slug, clock, terminal);
+            let clearing = test_data::clear(&tables, &slug, clock, terminal);
             Box::pin(clearing).await
         }
     }
@@ -100,7 +97,7 @@ async fn list(tables: &Tables, all: bool, now: Timestamp) -> Result<Report> {
     let text = if count == 0 {
         "There are no campaigns yet; `ops campaign apply FILE.yaml` adds one.".to_owned()
     } else {
-        table(&headings, campaigns.iter().map(row))
+        aligned(&headings, campaigns.iter().map(row))
     };
     let hidden = count - campaigns.len();
     let note = (hidden > 0).then(|| format!("{hidden} archived; --all lists them too"));
@@ -108,10 +105,7 @@ async fn list(tables: &Tables, all: bool, now: Timestamp) -> Result<Report> {
         .iter()
         .map(|campaign| show::as_json(campaign, now));
     let json: Vec<Value> = json.collect::<Result<_, _>>()?;
-    Ok(Report {
-        note,
-        ..Report::new(json!({ "campaigns": json }), text)
-    })
+    Ok(Report::new(json!({ "campaigns": json }), text).with_note(note))
 }
 
 async fn switch(

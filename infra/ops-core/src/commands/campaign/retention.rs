@@ -58,13 +58,13 @@ pub(super) fn as_json(campaign: &Campaign, retention: &CampaignRetention) -> Val
                     "deleted": found.done,
                     "left": found.left,
                     "postponed": found.postponed,
-                    "finished_at": found.finished_at.map(|at| at.to_string()),
+                    "finished_at": found.finished_at,
                 })
             })
         };
         json!({
             "data": data,
-            "kept_until": campaign.keeps_until(data).map(|until| until.to_string()),
+            "kept_until": campaign.keeps_until(data),
             "live": of(Environment::Live),
             "test": of(Environment::Test),
         })

@@ -1,4 +1,3 @@
-use common::domain::campaign::CodePolicy;
 use common::store::campaigns::PauseChange;
 
 use super::retention;

@@ -1,11 +1,8 @@
-use common::aws::photos::Photos;
-
 use crate::campaigns::test_data;
 use crate::prelude::*;
 
 pub(super) async fn clear(
     tables: &Tables,
-    photos: &Photos,
     slug: &CampaignSlug,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
@@ -22,9 +19,9 @@ pub(super) async fn clear(
     tables.audit.append(begun, clock.now()).await?;
     let mut counts = Map::new();
     let mut text = String::from("cleared:\n");
-    test_data::clear(tables, photos, slug, clock.now(), |kind, count| {
+    test_data::clear(tables, slug, clock.now(), |kind, count| {
         counts.insert(kind.replace(' ', "_"), json!(count));
-        text.push_str(&format!("{} {kind}\n", grouped(count)));
+        text += &format!("{} {kind}\n", grouped(count));
     })
     .await?;
     // It can take long, and `ops numbers recount` needs its end.

@@ -2,7 +2,6 @@
 
 use crate::campaigns::versions::{self, PastChange};
 use crate::prelude::*;
-use crate::view::table;
 
 /// Shown in one line.
 const SHOWN_FIELDS: usize = 4;
@@ -18,7 +17,7 @@ pub(super) async fn history(
         let change = past.version.change.as_ref();
         json!({
             "revision": past.version.revision,
-            "at": change.map(|change| change.at.to_string()),
+            "at": change.map(|change| change.at),
             "by": change.and_then(|change| change.by.as_ref()),
             "archived": past.version.campaign.archived,
             "changed": in_words(past),
@@ -49,14 +48,12 @@ fn in_words(past: &PastChange) -> String {
         let is_new = version.change.is_some() && version.revision == 1;
         return if is_new { "created" } else { "not known" }.to_owned();
     };
-    let names = differences.iter().take(SHOWN_FIELDS);
-    let names: Vec<_> = names.map(|one| one.field.as_str()).collect();
-    match differences.len() {
+    let names: Vec<_> = differences.iter().map(|one| &one.field).collect();
+    match names.is_empty() {
         // Archiving changes no field of a file.
-        0 if version.campaign.archived => "archived".to_owned(),
-        0 => "unarchived".to_owned(),
-        1..=SHOWN_FIELDS => names.join(", "),
-        count => format!("{} and {} more", names.join(", "), count - SHOWN_FIELDS),
+        true if version.campaign.archived => "archived".to_owned(),
+        true => "unarchived".to_owned(),
+        false => shortened(&names, SHOWN_FIELDS),
     }
 }
 

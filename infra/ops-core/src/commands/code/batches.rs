@@ -1,12 +1,7 @@
 use std::pin::pin;
 
-use common::domain::codebook::Origin;
-use common::store::codes::Codes;
-use futures_util::TryStreamExt;
-
 use crate::codes::book::odds_line;
 use crate::prelude::*;
-use crate::view::table;
 
 const READS_ALL: &str = "Counting the used codes; this takes about a minute for ten million.";
 
@@ -62,9 +57,9 @@ fn report(scope: &Scope, book: &CodeBook, usage: Option<&AllUsage>) -> Report {
         columns.retain(|(name, _)| usage.is_some() || !name.ends_with("USED") && *name != "HELD");
         table(&columns, &batches, Tz::UTC)
     };
-    text.push_str(&odds_line(book));
+    text += &odds_line(book);
     if usage.is_none() && !book.batches.is_empty() {
-        text.push_str("\n--used counts the used and unused codes of each batch.");
+        text += "\n--used counts the used and unused codes of each batch.";
     }
     for batch in &book.batches {
         let name = &batch.name;
@@ -77,16 +72,15 @@ fn report(scope: &Scope, book: &CodeBook, usage: Option<&AllUsage>) -> Report {
             (BatchStatus::Active, Origin::Imported { unfinished, .. })
                 if !unfinished.is_empty() =>
             {
-                text.push_str(&format!(
+                text += &format!(
                     "\nAn import into batch {name} is running, or was cut short; in that case run it again, which counts what is stored."
-                ));
+                );
             }
             (BatchStatus::Active | BatchStatus::Void, _) => {}
         }
     }
     let json = json!({
-        "campaign": scope.campaign,
-        "environment": scope.environment,
+        "scope": scope,
         "batches": batches,
         "length": book.minted_length,
         "minted": book.minted,

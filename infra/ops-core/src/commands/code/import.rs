@@ -1,9 +1,7 @@
 use super::{CODES_WORK, wait_for_functions};
 use crate::codes::check::{Checked, check};
 use crate::codes::import::{ImportRequest, Imported, import as import_checked};
-use crate::format::one_guess_in;
 use crate::prelude::*;
-use crate::view::table;
 
 pub(super) async fn import(
     tables: &Tables,
@@ -69,8 +67,7 @@ fn report(
     heading: &str,
 ) -> Report {
     let json = json!({
-        "campaign": scope.campaign,
-        "environment": scope.environment,
+        "scope": scope,
         "dry_run": dry_run,
         "batch": done.batch,
         "imported": done.imported,
@@ -93,11 +90,11 @@ fn report(
         grouped(checked.list.texts())
     );
     if done.void > 0 {
-        text.push_str(&format!(
+        text += &format!(
             "\n{} of those that were there before are void and stay void, because their batch was voided, and a voided \
              code never works again. Print other codes in their place and import those.",
             grouped(done.void)
-        ));
+        );
     }
     Report::new(json, text)
 }
@@ -119,18 +116,16 @@ fn description(checked: &Checked) -> String {
         ("LINE", "/last/line"),
     ];
     let lengths: Vec<_> = checked.lengths.iter().map(|length| json!(length)).collect();
-    text.push_str(&table(&columns, &lengths, Tz::UTC));
+    text += &table(&columns, &lengths, Tz::UTC);
     if checked.repeated > 0 {
-        text.push_str(&format!(
+        text += &format!(
             "{} lines repeat a code of an earlier line.\n",
             grouped(checked.repeated)
-        ));
+        );
     }
     if checked.lengths.len() > 1 && characters.bytes().all(|byte| byte.is_ascii_digit()) {
-        text.push_str(
-            "These are numbers of different lengths. If your codes begin with zeros, a spreadsheet may have dropped \
-             them.\n",
-        );
+        text += "These are numbers of different lengths. If your codes begin with zeros, a spreadsheet may have dropped \
+             them.\n";
     }
     text
 }

@@ -4,7 +4,6 @@ mod show;
 mod void;
 
 use std::future;
-use std::io::{self, Write};
 use std::pin::pin;
 
 use common::app::code_verifier::FRESH_BOOK_MAX_AGE;
@@ -55,7 +54,7 @@ pub(crate) async fn run(
         }
         CodeCommand::Show { scope, code } => {
             let scope = code_scope(tables, scope.into()).await?;
-            let zone = tables.campaign(&scope.campaign).await?.timezone;
+            let zone = tables.zone(&scope).await?;
             show::show(tables, &scope, &code, zone, terminal).await
         }
         CodeCommand::Batches { scope, used } => {
@@ -114,9 +113,12 @@ async fn mint(
         failure
     })?;
     file.finish().map_err(|NotRenamed { partial, error }| {
-        failure!("file_not_renamed", "the file could not be named {}: {error}; batch {name} counts, and its codes are in {}: rename that file",
+        failure!(
+            "file_not_renamed",
+            "the file could not be named {}: {error}; batch {name} counts, and its codes are in {}: rename that file",
             output.display(),
-            partial.display())
+            partial.display()
+        )
     })?;
     wait_for_functions(clock).await;
     Ok(mint_report(scope, &batch, &book, output))
@@ -124,8 +126,7 @@ async fn mint(
 
 fn mint_report(scope: &Scope, batch: &Batch, book: &CodeBook, output: &Path) -> Report {
     let json = json!({
-        "campaign": scope.campaign,
-        "environment": scope.environment,
+        "scope": scope,
         "batch": batch.name,
         "count": batch.count(),
         "prize": batch.prize,

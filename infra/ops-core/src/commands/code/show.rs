@@ -1,11 +1,7 @@
-use common::domain::code::Code;
-
 use super::super::typed_or;
 use super::batches::kind_of;
 use crate::codes::find::{CodeOfScope, lookup};
-use crate::phones;
 use crate::prelude::*;
-use crate::view::{Columns, facts};
 
 const FACTS: &Columns = &[
     ("state", "/state"),
@@ -54,8 +50,7 @@ pub(super) async fn show(
         Some(_) => lines(&facts(FACTS, &code, zone)),
         None => format!("This is not a code of {}.", scope_in_words(scope)),
     };
-    let json =
-        json!({ "campaign": scope.campaign, "environment": scope.environment, "code": code });
+    let json = json!({ "scope": scope, "code": code });
     Ok(Report::new(json, text))
 }
 
@@ -65,7 +60,7 @@ fn as_json(code: &CodeOfScope, phone: Option<&str>) -> Value {
         json!({
             "id": hold.submission_id,
             "reference": submission.map(Submission::reference),
-            "created_at": submission.map(|submission| submission.created_at.to_string()),
+            "created_at": submission.map(|submission| submission.created_at),
             "phone": phone,
         })
     });

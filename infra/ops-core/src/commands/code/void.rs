@@ -2,8 +2,7 @@ use common::app::code_verifier::FRESH_BOOK_MAX_AGE;
 use common::cache;
 
 use super::batches::{AllUsage, batch_json, count_used, use_of};
-use crate::codes::{book, void};
-use crate::format::seconds;
+use crate::codes::book;
 use crate::prelude::*;
 
 /// Reads the whole table of codes.
@@ -49,19 +48,19 @@ pub(super) async fn void_batch(
         // Counted for the question alone: leaked codes cannot wait for it.
         if !terminal.yes && terminal.input.is_some() {
             let usage = count_used(tables, scope, &book, terminal).await?;
-            question.push_str(&format!(
+            question += &format!(
                 " {}; submissions that have the others keep them.",
                 unused_in_words(batch, &usage)
-            ));
+            );
         }
         terminal.confirm_typed(&question, name)?;
     }
-    let batch = void::void_batch(tables, scope, name, clock.now()).await?;
+    let batch = book::void_batch(tables, scope, name, clock.now()).await?;
     let text = format!(
         "Batch {} is void: its {} codes stop working within {}. Entries made with them stay valid.",
         batch.name,
         grouped(batch.count()),
-        seconds(if batch.prize.is_some() {
+        span_in_words(if batch.prize.is_some() {
             FRESH_BOOK_MAX_AGE
         } else {
             cache::MAX_AGE

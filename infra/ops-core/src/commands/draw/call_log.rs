@@ -1,6 +1,6 @@
 //! `ops draw call`, `confirm`, `hand-over` and `skip`: the contact log.
 
-use common::domain::draw::contact::{ContactEvent, ContactState, MAX_CALLS};
+use common::domain::draw::contact::MAX_CALLS;
 
 use super::show::contact_json;
 use crate::cli::{CallArgs, CallOutcome, SkipArgs, WinnerArgs};
@@ -88,13 +88,11 @@ async fn phone(winner: &Winner, tables: &Tables, now: Timestamp) -> Result<Repor
         state_of(contact, &blocked)
     );
     let note = next_step(winner, contact, !blocked.is_empty());
-    Ok(Report {
-        note,
-        ..Report::new(
-            json!({ "winner": contact_json(contact, &blocked), "phone": phone }),
-            text,
-        )
-    })
+    Ok(Report::new(
+        json!({ "winner": contact_json(contact, &blocked), "phone": phone }),
+        text,
+    )
+    .with_note(note))
 }
 
 async fn step(
@@ -121,7 +119,7 @@ async fn step(
     };
     let mut text = line(&contact);
     for contact in &next {
-        text.push_str(&format!("\nnext: {}", line(contact)));
+        text += &format!("\nnext: {}", line(contact));
     }
     let json = json!({
         "winner": contact_json(&contact, &blocked),
@@ -131,10 +129,7 @@ async fn step(
         .submission_id
         .is_some_and(|id| blocked.contains(&id));
     let note = next_step(winner, &contact, is_blocked);
-    Ok(Report {
-        note,
-        ..Report::new(json, text)
-    })
+    Ok(Report::new(json, text).with_note(note))
 }
 
 fn next_step(winner: &Winner, contact: &Contact, is_blocked: bool) -> Option<String> {

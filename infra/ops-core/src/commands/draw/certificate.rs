@@ -17,10 +17,10 @@ pub(super) async fn run(args: DrawArgs, output: &Path, tables: &Tables) -> Resul
         "the certificate is {}; publish it with what is beside it: {}. Anybody can check it: the page in a \
          browser, the folder by `ops draw verify` or by verify.py\n",
         output.display(),
-        BESIDE.join(", ")
+        joined(BESIDE)
     );
     for Erasure { row, audit_row } in &erasures {
-        text.push_str(&match audit_row {
+        text += &match audit_row {
             Some(number) => {
                 format!("The entrant of row {row} was erased: see row {number} of the audit log.\n")
             }
@@ -28,12 +28,10 @@ pub(super) async fn run(args: DrawArgs, output: &Path, tables: &Tables) -> Resul
                 "The entrant of row {row} counts as erased, but NO row of the audit log is about that: ask the administrator of \
                  the stack who wrote the file.\n"
             ),
-        });
+        };
     }
     if output.with_file_name(OPENINGS).exists() {
-        text.push_str(&format!(
-            "{OPENINGS} in the same folder is SECRET: do not publish it.\n"
-        ));
+        text += &format!("{OPENINGS} in the same folder is SECRET: do not publish it.\n");
     }
     Ok(Report::new(
         json!({ "certificate": output, "files": BESIDE, "erasures": erasures }),

@@ -43,13 +43,13 @@ pub(super) async fn run(
     let FreezeReport { evidence, read } = Box::pin(freezing).await?;
     let shown = ShownDraw::find(tables, &scope, &name).await?;
     let (mut json, mut text) = (shown.json()?, shown.text()?);
-    text.push_str(&format!(
+    text += &format!(
         "files       {}, with openings.csv, which is secret\nevidence    {evidence}\n",
         output.display()
-    ));
-    text.push_str(&warnings(&header(&shown.draw)?));
+    );
+    text += &warnings(&header(&shown.draw)?);
     if let Some(read) = &read {
-        text.push_str(&read_text(read));
+        text += &read_text(read);
         let unsettled = read.unsettled.iter().map(ToString::to_string).collect();
         json = extended(json, [("days", json!(read.days)), ("unsettled", unsettled)]);
     }
@@ -57,10 +57,10 @@ pub(super) async fn run(
         json,
         [("output", json!(output)), ("evidence", json!(evidence))],
     );
-    text.push_str(&format!(
+    text += &format!(
         "\nBefore the round's time, read the commitment out and let all present copy it. Then: ops draw run {}\n",
         options(&scope, &name)
-    ));
+    );
     Ok(Report::new(json, text))
 }
 
@@ -69,17 +69,15 @@ fn warnings(header: &Header) -> String {
     let mut text = String::new();
     let prizes = header.prize_count();
     if prizes > header.rows.get() {
-        text.push_str(&format!(
+        text += &format!(
             "\nThere are {} prizes and {} entrants: some prizes can have no winner.\n",
             grouped(prizes),
             grouped(header.rows.get())
-        ));
+        );
     }
     if !header.overlapping.is_empty() {
-        text.push_str(
-            "\nEarlier draws have entries of this period. The sheet and the certificate name them: be ready to say why there \
-             are several.\n",
-        );
+        text += "\nEarlier draws have entries of this period. The sheet and the certificate name them: be ready to say why there \
+             are several.\n";
     }
     text
 }
@@ -92,7 +90,7 @@ fn read_text(read: &ReadReport) -> String {
             grouped(total.entries),
         ]
     };
-    let days = table(
+    let days = aligned(
         &["DAY", "SUBMISSIONS", "ENTRIES"],
         read.days.iter().map(row),
     );
@@ -121,18 +119,9 @@ fn unsettled_text(unsettled: &[Reference]) -> String {
     if count == 0 {
         return String::new();
     }
-    let shown: Vec<_> = unsettled
-        .iter()
-        .take(MAX_PRINTED)
-        .map(ToString::to_string)
-        .collect();
-    let more = match count.saturating_sub(shown.len()) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
     format!(
-        "\n{count} submissions are not settled and not in this draw: {}{more}. By the rule of this service, an entry is in \
+        "\n{count} submissions are not settled and not in this draw: {}. By the rule of this service, an entry is in \
          the draw of the period in which it is accepted, so these join the next one.\n",
-        shown.join(" ")
+        shortened(unsettled, MAX_PRINTED)
     )
 }

@@ -7,8 +7,6 @@ mod run;
 mod show;
 mod verify;
 
-use common::domain::draw::contact::ContactEvent;
-
 use crate::cli::DrawCommand;
 use crate::prelude::*;
 

@@ -24,15 +24,12 @@ pub(super) async fn run(
     if let Some(folder) = output {
         let path = folder.join(RESULT);
         put(&path, result.as_bytes())?;
-        text.push_str(&format!("\nThe whole order is in {}.\n", path.display()));
+        text += &format!("\nThe whole order is in {}.\n", path.display());
     }
     let options = options(&scope, &name);
     let note = format!(
         "next: call each winner who is not skipped: `ops draw call {options} --winner N --show-phone` shows the number, and \
          --outcome logs the call. `ops draw certificate {options} --output FILE.html` writes what the public checks"
     );
-    Ok(Report {
-        note: Some(note),
-        ..Report::new(shown.json()?, text)
-    })
+    Ok(Report::new(shown.json()?, text).with_note(note))
 }

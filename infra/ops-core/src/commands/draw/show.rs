@@ -1,13 +1,9 @@
 //! `ops draw show`.
 
-use common::domain::draw::Draw;
-use common::domain::draw::contact::ContactStep;
-
 use crate::draws::call_log::blocked;
 use crate::draws::shown::{facts, next_step, state, state_of};
 use crate::draws::{chain, find, header};
 use crate::prelude::*;
-use crate::view;
 
 pub(super) struct ShownDraw<'a> {
     scope: &'a Scope,
@@ -30,7 +26,7 @@ pub(super) async fn one(
 }
 
 pub(super) async fn all(scope: &Scope, tables: &Tables) -> Result<Report> {
-    let zone = tables.campaign(&scope.campaign).await?.timezone;
+    let zone = tables.zone(scope).await?;
     let draws = tables.draws.list(scope).await?;
     let views = draws.iter().map(|draw| as_json(scope, draw));
     let views: Vec<_> = views.collect::<Result<_, _>>()?;
@@ -47,7 +43,7 @@ pub(super) async fn all(scope: &Scope, tables: &Tables) -> Result<Report> {
             "{} has no draws; `ops draw freeze` begins one.",
             scope_in_words(scope)
         ),
-        false => view::table(&columns, &views, zone),
+        false => table(&columns, &views, zone),
     };
     Ok(Report::new(json!({ "draws": views }), text))
 }
@@ -61,15 +57,12 @@ impl<'a> ShownDraw<'a> {
             draw,
             blocked: blocked(tables, scope, &contacts).await?,
             contacts,
-            zone: tables.campaign(&scope.campaign).await?.timezone,
+            zone: tables.zone(scope).await?,
         })
     }
 
     pub(super) fn report(&self, note: Option<String>) -> Result<Report> {
-        Ok(Report {
-            note,
-            ..Report::new(self.json()?, self.text()?)
-        })
+        Ok(Report::new(self.json()?, self.text()?).with_note(note))
     }
 
     pub(super) fn json(&self) -> Result<Value> {
@@ -93,13 +86,10 @@ impl<'a> ShownDraw<'a> {
         let mut text = lines(&facts(self.scope, &self.draw, self.zone)?);
         if !self.contacts.is_empty() {
             let titles = ["PRIZE", "PLACE", "REF", "REGION", "PHONE", "STATE"];
-            text.push_str(&format!(
-                "\n{}",
-                table(&titles, self.contacts.iter().map(row))
-            ));
+            text += &format!("\n{}", aligned(&titles, self.contacts.iter().map(row)));
         }
         if !self.blocked.is_empty() {
-            text.push_str("\nWho is BLOCKED was blocked after the freeze: skip them with --reason excluded, or unblock the phone.\n");
+            text += "\nWho is BLOCKED was blocked after the freeze: skip them with --reason excluded, or unblock the phone.\n";
         }
         Ok(text)
     }
@@ -110,21 +100,20 @@ fn as_json(scope: &Scope, draw: &Draw) -> Result<Value> {
         json!({
             "signature": outcome.signature,
             "randomness": outcome.randomness,
-            "drawn_at": outcome.drawn_at.to_string(),
+            "drawn_at": outcome.drawn_at,
             "drawn_by": outcome.drawn_by,
         })
     });
     let abandonment = draw.abandonment.as_ref().map(|decision| {
         json!({
-            "at": decision.at.to_string(),
+            "at": decision.at,
             "why": decision.why,
             "by": decision.by,
             "confirmed_by": decision.confirmed.as_ref().map(|second| &second.by),
         })
     });
-    Ok(json!({
-        "campaign": scope.campaign,
-        "environment": scope.environment,
+    Ok(of_record(&json!({
+        "scope": scope,
         "draw": draw.name,
         "state": state(draw),
         "commitment": draw.commitment,
@@ -132,21 +121,21 @@ fn as_json(scope: &Scope, draw: &Draw) -> Result<Value> {
         "header": header(draw)?,
         "chain": draw.chain,
         "round": draw.round,
-        "round_at": draw.round_at.to_string(),
-        "frozen_at": draw.frozen_at.to_string(),
+        "round_at": draw.round_at,
+        "frozen_at": draw.frozen_at,
         "frozen_by": draw.frozen_by,
-        "published_at": draw.published_at.map(|at| at.to_string()),
+        "published_at": draw.published_at,
         "unsettled_count": draw.unsettled,
         "largest_rows": draw.largest_rows,
         "given_by_hand": draw.given_by_hand,
         "outcome": outcome,
         "abandonment": abandonment,
         "winners": [],
-    }))
+    })))
 }
 
 pub(super) fn contact_json(contact: &Contact, blocked: &HashSet<SubmissionId>) -> Value {
-    let step = |step: &ContactStep| json!({ "at": step.at.to_string(), "by": step.by, "event": step.event });
+    let step = |step: &ContactStep| json!({ "at": step.at, "by": step.by, "event": step.event });
     json!({
         "prize": contact.prize,
         "place": contact.place,

@@ -1,13 +1,11 @@
 //! `ops draw verify`.
 
-use common::domain::draw::contact::SkipReason;
 use draw::{Event, LoggedPlace, TierResult};
 
 use crate::cli::VerifyArgs;
 use crate::draws::chain;
 use crate::draws::verify::{Verified, verify};
 use crate::prelude::*;
-use crate::view::{Columns, facts};
 
 const MAX_NAMED: usize = 10;
 
@@ -87,10 +85,7 @@ fn report(verified: &Verified, is_compared: bool) -> Report {
             .iter()
             .flat_map(|log| &log.places)
             .filter(|place| place.tier == tier.name);
-        text.push_str(&format!(
-            "\n{}",
-            tier_text(tier, &places.collect::<Vec<_>>())
-        ));
+        text += &format!("\n{}", tier_text(tier, &places.collect::<Vec<_>>()));
     }
     Report::new(json, text)
 }
@@ -100,18 +95,13 @@ fn tier_text(tier: &TierResult, places: &[&LoggedPlace]) -> String {
     let title = format!("{}: {} to win", tier.name, tier.prizes);
     if places.is_empty() {
         let lines = tier.order.iter().take(MAX_NAMED);
-        let lines: Vec<_> = lines
-            .map(|place| place.row.saturating_add(1).to_string())
-            .collect();
+        let lines = joined(lines.map(|place| place.row.saturating_add(1)));
         let more = if tier.order.len() > MAX_NAMED {
             ", …"
         } else {
             ""
         };
-        return format!(
-            "{title}, in the order of these lines of entries.csv: {}{more}\n",
-            lines.join(", ")
-        );
+        return format!("{title}, in the order of these lines of entries.csv: {lines}{more}\n");
     }
     let row = |place: &&LoggedPlace| {
         vec![
@@ -122,7 +112,7 @@ fn tier_text(tier: &TierResult, places: &[&LoggedPlace]) -> String {
     };
     format!(
         "{title}\n{}",
-        table(&["PLACE", "REF", "STATE"], places.iter().map(row))
+        aligned(&["PLACE", "REF", "STATE"], places.iter().map(row))
     )
 }
 

@@ -19,7 +19,7 @@ pub(crate) async fn run(
         days,
     } = args;
     let scope = &Scope::from(scope);
-    let zone = tables.campaign(&scope.campaign).await?.timezone;
+    let zone = tables.zone(scope).await?;
     if let Some(action) = action {
         let verifying = verify::verify(action, scope, tables, clock, terminal);
         return Box::pin(verifying).await;

@@ -1,15 +1,13 @@
 //! Numbers of a campaign, as tables with bars and as JSON.
 
-use common::domain::statistics::Amount;
 use common::domain::statistics::decision_time::{Kind, Percentile};
 
 use crate::prelude::*;
 use crate::statistics::Days;
 use crate::statistics::aggregate::{
     Aggregate, PrizesLeft, aggregate, by_day, by_dimension, by_hand_percent, by_hour, figures,
-    largest, phones_by_entries, scaled, total, unknown_now, wait,
+    largest, phones_by_entries, records_of, scaled, total, unknown_now, wait,
 };
-use crate::view::{Columns, table};
 
 const BAR_CHARS: i64 = 32;
 const AT_MOST: &str = "Held codes are among these, and those that stayed used after a revocation. \
@@ -26,6 +24,108 @@ const LISTS: [(Metric, &str, &[&str]); 5] = [
 
 const SUBMISSIONS: (&str, &str) = ("SUBMISSIONS", "/submissions");
 const ENTRIES: (&str, &str) = ("ENTRIES", "/entries");
+const PRIZE: (&str, &str) = ("PRIZE", "/prize");
+const OF: (&str, &str) = ("OF", "/codes");
+const BATCH: (&str, &str) = ("BATCH", "/batch");
+
+/// Title, list in the JSON, columns, and the column of the bars, with the one that they are a share of.
+type BarTable = (
+    &'static str,
+    &'static str,
+    &'static Columns,
+    &'static str,
+    Option<&'static str>,
+);
+
+const TABLES: [BarTable; 9] = [
+    (
+        "Days",
+        "/days",
+        &[
+            ("DAY", "/day"),
+            SUBMISSIONS,
+            ENTRIES,
+            ("NEW PHONES", "/new_phones"),
+            ("ACTIVE PHONES", "/active_phones"),
+        ],
+        SUBMISSIONS.1,
+        None,
+    ),
+    (
+        "Hours of the last day",
+        "/last_hours",
+        &[("HOUR", "/hour"), SUBMISSIONS, ENTRIES],
+        SUBMISSIONS.1,
+        None,
+    ),
+    (
+        "Outcomes",
+        "/outcomes",
+        &[
+            ("STATE", "/state"),
+            ("OUTCOME", "/message_key"),
+            SUBMISSIONS,
+            ENTRIES,
+        ],
+        SUBMISSIONS.1,
+        None,
+    ),
+    (
+        "Regions",
+        "/regions",
+        &[("REGION", "/region"), SUBMISSIONS, ENTRIES],
+        SUBMISSIONS.1,
+        None,
+    ),
+    (
+        "Branches",
+        "/branches",
+        &[("BRANCH", "/branch"), SUBMISSIONS, ENTRIES],
+        SUBMISSIONS.1,
+        None,
+    ),
+    (
+        "Receipts",
+        "/receipts",
+        &[
+            ("RECEIPT", "/state"),
+            ("BY", "/decided_by"),
+            SUBMISSIONS,
+            ENTRIES,
+        ],
+        SUBMISSIONS.1,
+        None,
+    ),
+    (
+        "Prizes",
+        "/prizes",
+        &[PRIZE, ("WON", "/submissions")],
+        SUBMISSIONS.1,
+        None,
+    ),
+    (
+        "Entries of a phone",
+        "/entries_per_phone",
+        &[("ENTRIES", "/range"), ("PHONES", "/phones")],
+        "/phones",
+        None,
+    ),
+    (
+        "Codes",
+        "/codes",
+        &[BATCH, ("REDEEMED", "/redeemed"), OF, PRIZE],
+        "/redeemed",
+        Some(OF.1),
+    ),
+];
+const LEFT: (&str, &str) = ("LEFT", "/left_at_most");
+const PRIZES_LEFT: BarTable = (
+    "Prizes left, at most",
+    "/prizes_left",
+    &[BATCH, PRIZE, ("STATUS", "/status"), LEFT, OF],
+    LEFT.1,
+    Some(OF.1),
+);
 
 /// `prizes_left` is of the whole campaign.
 #[derive(Clone, Copy)]
@@ -64,83 +164,22 @@ fn as_text(overview: Overview<'_>, json: &Value) -> String {
     } else {
         text += &lines(&figures(counters, overview.days.are_all()));
     }
-    let mut table = |title: &str, list: &Value, columns: &Columns, bar, of| {
+    let last_day = days.last_key_value().map(|(day, _)| day.as_str());
+    let mut hours = by_hour(counters, zone);
+    hours.retain(|hour, _| last_day.is_some_and(|day| hour.starts_with(day)));
+    let shown = extended(json.clone(), [("last_hours", list(&["hour"], &hours))]);
+    let tables = TABLES.iter().filter(|_| last_day.is_some());
+    for (title, list, columns, bar, of) in tables.chain([&PRIZES_LEFT]) {
+        let rows = shown.pointer(list).and_then(Value::as_array);
+        let rows = rows.map_or(&[][..], Vec::as_slice);
         // Most submissions have no branch.
-        let is_named = |row: &Value| row.get("branch") != Some(&Value::Null);
-        let rows = list.as_array().map_or(&[][..], Vec::as_slice);
-        if rows.iter().any(is_named) {
-            text += &format!("\n{title}\n{}", bars(columns, rows, bar, of));
+        if rows
+            .iter()
+            .any(|row| row.get("branch") != Some(&Value::Null))
+        {
+            text += &format!("\n{title}\n{}", bars(columns, rows, bar, *of));
         }
-    };
-    let bar = SUBMISSIONS.1;
-    let of = |name: &str| json.get(name).unwrap_or(&Value::Null);
-    if let Some((last_day, _)) = days.last_key_value() {
-        let new = ("NEW PHONES", "/new_phones");
-        let active = ("ACTIVE PHONES", "/active_phones");
-        let columns = [("DAY", "/day"), SUBMISSIONS, ENTRIES, new, active];
-        table("Days", of("days"), &columns, bar, None);
-        let mut hours = by_hour(counters, zone);
-        hours.retain(|hour, _| hour.starts_with(last_day.as_str()));
-        let columns = [("HOUR", "/hour"), SUBMISSIONS, ENTRIES];
-        table(
-            "Hours of the last day",
-            &list(&["hour"], &hours),
-            &columns,
-            bar,
-            None,
-        );
-        let columns = [
-            ("STATE", "/state"),
-            ("OUTCOME", "/message_key"),
-            SUBMISSIONS,
-            ENTRIES,
-        ];
-        table("Outcomes", of("outcomes"), &columns, bar, None);
-        let columns = [("REGION", "/region"), SUBMISSIONS, ENTRIES];
-        table("Regions", of("regions"), &columns, bar, None);
-        let columns = [("BRANCH", "/branch"), SUBMISSIONS, ENTRIES];
-        table("Branches", of("branches"), &columns, bar, None);
-        let columns = [
-            ("RECEIPT", "/state"),
-            ("BY", "/decided_by"),
-            SUBMISSIONS,
-            ENTRIES,
-        ];
-        table("Receipts", of("receipts"), &columns, bar, None);
-        let columns = [("PRIZE", "/prize"), ("WON", "/submissions")];
-        table("Prizes", of("prizes"), &columns, bar, None);
-        let columns = [("ENTRIES", "/range"), ("PHONES", "/phones")];
-        table(
-            "Entries of a phone",
-            of("entries_per_phone"),
-            &columns,
-            "/phones",
-            None,
-        );
-        let redeemed = ("REDEEMED", "/redeemed");
-        let columns = [
-            ("BATCH", "/batch"),
-            redeemed,
-            ("OF", "/codes"),
-            ("PRIZE", "/prize"),
-        ];
-        table("Codes", of("codes"), &columns, redeemed.1, Some("/codes"));
     }
-    let (status, left) = (("STATUS", "/status"), ("LEFT", "/left_at_most"));
-    let columns = [
-        ("BATCH", "/batch"),
-        ("PRIZE", "/prize"),
-        status,
-        left,
-        ("OF", "/codes"),
-    ];
-    table(
-        "Prizes left, at most",
-        of("prizes_left"),
-        &columns,
-        left.1,
-        Some("/codes"),
-    );
     if !overview.prizes.is_empty() {
         text += AT_MOST;
     }
@@ -161,10 +200,6 @@ fn bars(columns: &Columns, rows: &[Value], value: &str, of: Option<&str>) -> Str
     };
     let rows: Vec<_> = rows.iter().map(bar).collect();
     table(&[columns, &[("", "/bar")]].concat(), &rows, Tz::UTC)
-}
-
-fn records_of(aggregate: &Aggregate, name: &str) -> i64 {
-    aggregate.get(name).map_or(0, |sum| sum.records)
 }
 
 fn as_json(overview: Overview<'_>) -> Value {
@@ -210,8 +245,7 @@ fn as_json(overview: Overview<'_>) -> Value {
         format!("{}:00:00Z", counter.hour)
     });
     let json = json!({
-        "campaign": scope.campaign,
-        "environment": scope.environment,
+        "scope": scope,
         "timezone": zone.name(),
         "submissions": all.records,
         "entries": all.entries,

@@ -6,8 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::cli::CountAction;
 use crate::prelude::*;
 use crate::statistics::{self, Difference, Verification};
-use crate::terminal::EXIT_FAILURE;
-use crate::view::table;
 
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 /// The rest are one line.
@@ -98,7 +96,7 @@ fn report(scope: &Scope, found: &Verification, is_recount: bool) -> Report {
     let mut text = format!(
         "{} records give {} numbers.\n",
         grouped(*records),
-        count_of(*counters)
+        grouped(*counters)
     );
     if *unreadable > 0 {
         text += &format!(
@@ -116,11 +114,10 @@ fn report(scope: &Scope, found: &Verification, is_recount: bool) -> Report {
         };
     }
     if views.len() > MAX_ROWS {
-        text += &format!("There are {} more.\n", count_of(views.len() - MAX_ROWS));
+        text += &format!("There are {} more.\n", grouped(views.len() - MAX_ROWS));
     }
     let json = json!({
-        "campaign": scope.campaign,
-        "environment": scope.environment,
+        "scope": scope,
         "records": records,
         "unreadable": unreadable,
         "cells": counters,
@@ -158,8 +155,4 @@ fn as_json(difference: &Difference) -> Value {
         "expected": { "records": expected.records, "entries": expected.entries },
         "is_changing": is_changing,
     })
-}
-
-fn count_of(number: usize) -> String {
-    grouped(u64::try_from(number).unwrap_or(u64::MAX))
 }

@@ -1,13 +1,8 @@
 //! `ops submission settle`, `revoke` and `reopen`.
 
-use common::domain::submission::approval::{Approval, ProposedChange};
-use common::domain::submission::correction::Correction;
-
-use crate::approvals::{Decided, in_words, proposal_json};
+use crate::approvals::{in_words, proposal_json};
 use crate::cli::{AcceptArgs, CorrectionArgs, VerdictArgs};
 use crate::corrections::correct;
-use crate::format::entries_in_words;
-use crate::phones;
 use crate::prelude::*;
 use crate::settle::{Proof, Verdict, settle};
 use crate::submissions::view::as_json;
@@ -40,8 +35,11 @@ fn proof(args: &AcceptArgs) -> Result<Proof> {
         None if args.without_receipt_code => Ok(Proof::Waived),
         None => Ok(Proof::Record),
         Some(text) => VerificationCode::parse_typed(text).map(Proof::Read).ok_or_else(|| {
-            failure!("receipt_code_invalid", "--receipt-code is not a receipt's verification code, which has 6 to 40 letters and digits; \
-                           read it from the receipt again")
+            failure!(
+                "receipt_code_invalid",
+                "--receipt-code is not a receipt's verification code, which has 6 to 40 letters and digits; \
+                 read it from the receipt again"
+            )
         }),
     }
 }

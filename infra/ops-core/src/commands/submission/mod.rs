@@ -1,20 +1,33 @@
 mod decide;
-mod list;
 
 use std::cmp::Reverse;
-
-use common::domain::submission::correction::Correction;
 
 use self::decide::{correct_one, settle_one};
 use super::{phone_or_typed, typed_or};
 use crate::cli::{ListArgs, SubmissionCommand};
 use crate::prelude::*;
 use crate::settle::resume;
-use crate::submissions::Disclosure;
+use crate::submissions;
 use crate::submissions::code_entered::CodeEntered;
 use crate::submissions::timeline::{Event, Timeline};
 use crate::submissions::view::{SubmissionView, as_json};
-use crate::{phones, submissions};
+
+const NEWEST: [(&str, &str); 4] = [
+    ("PHONE", "/phone"),
+    ("REVIEW", "/review_status"),
+    ("MESSAGE", "/message_key"),
+    ("CREATED", "/created_at"),
+];
+/// Says who acts next, and why.
+const UNSETTLED: [(&str, &str); 7] = [
+    ("ASSIGNEE", "/settling/assignee"),
+    ("NEXT STEP", "/settling/next_step_at"),
+    ("WAITS SINCE", "/settling/waiting_since"),
+    ("REASONS", "/reasons"),
+    ("FAILED LOOKUPS", "/settling/lookups"),
+    ("ANOMALY", "/settling/anomaly"),
+    ("PROPOSED BY", "/proposal/decision/by"),
+];
 
 pub(crate) async fn run(
     command: SubmissionCommand,
@@ -27,12 +40,12 @@ pub(crate) async fn run(
         SubmissionCommand::Show { name, show } => {
             let json = |view: &SubmissionView<'_>| view.as_json();
             let text = |view: &SubmissionView<'_>| lines(&view.facts());
-            report_each(tables, &name, show, env, now, json, text).await
+            report_each(tables, &name, show, now, json, text).await
         }
         SubmissionCommand::Timeline { name } => {
             let json = |view: &SubmissionView<'_>| of_record(&view.timeline());
             let text = |view: &SubmissionView<'_>| timeline_text(&view.timeline());
-            report_each(tables, &name, Disclosure::default(), env, now, json, text).await
+            report_each(tables, &name, Disclosure::default(), now, json, text).await
         }
         SubmissionCommand::List(args) => list_found(tables, args, now, terminal).await,
         SubmissionCommand::Resume { names } => {
@@ -66,14 +79,13 @@ async fn report_each(
     tables: &Tables,
     name: &str,
     show: Disclosure,
-    env: &Env,
     now: Timestamp,
     json: impl Fn(&SubmissionView<'_>) -> Value,
     text: impl Fn(&SubmissionView<'_>) -> String,
 ) -> Result<Report> {
     let (mut documents, mut texts) = (Vec::new(), Vec::new());
     for submission in &submissions::find(tables, name).await? {
-        let view = SubmissionView::load(tables, env, submission, show, now).await?;
+        let view = SubmissionView::load(tables, submission, show, now).await?;
         documents.push(json(&view));
         texts.push(text(&view));
     }
@@ -87,7 +99,7 @@ fn timeline_text(timeline: &Timeline) -> String {
     let row = |event: &Event| vec![zoned_time(event.at, timeline.zone), event.what.clone()];
     let request = timeline.request_id.as_deref().unwrap_or("not recorded");
     let (reference, id) = (&timeline.reference, &timeline.id);
-    let table = table(&["AT", "WHAT"], timeline.events.iter().map(row));
+    let table = aligned(&["AT", "WHAT"], timeline.events.iter().map(row));
     format!("{reference} {id}, made by request {request}\n{table}")
 }
 
@@ -122,10 +134,10 @@ async fn list_found(
         let typed = typed_or(&typed, "Code: ", terminal)?;
         found.extend(submissions::of_code(tables, &campaign, &scope, &typed, now).await?);
     } else if let Some(reference) = reference {
-        let submissions = tables.store.submissions();
+        let submissions = tables.submissions();
         found.extend(submissions.by_reference(&scope, reference).await?);
     } else if unsettled || is_open {
-        (found, unreadable) = submissions::list_unsettled(tables, &scope).await?;
+        (found, unreadable) = tables.submissions().list_unsettled(&scope).await?;
     } else {
         let question = "This takes about a minute for ten million submissions; --phone, --code, --ref, --unsettled and \
                         --state pending or unknown answer at once. Go on?";
@@ -134,7 +146,7 @@ async fn list_found(
         } else {
             terminal.note("this takes about a minute for ten million submissions");
         }
-        (found, unreadable) = submissions::list(tables, &scope, limit, wanted).await?;
+        (found, unreadable) = tables.submissions().list(&scope, limit, wanted).await?;
     }
     let left_out: Vec<_> = unreadable
         .iter()
@@ -150,15 +162,25 @@ async fn list_found(
     let shown = found.get(..limit).unwrap_or(&found);
     let views = views(tables, shown).await?;
     let more = found.len() - shown.len();
-    let mut report = list::report(views, unsettled, more, zone);
+    let mut columns = vec![("REF", "/ref"), ("ID", "/id"), ("STATE", "/state")];
+    columns.extend(if unsettled { &UNSETTLED[..] } else { &NEWEST });
+    let mut text = match views.is_empty() {
+        true => "There are no such submissions.".to_owned(),
+        false => format!(
+            "{}Times are those of {}.\n",
+            table(&columns, &views, zone),
+            zone.name()
+        ),
+    };
     if let Some(holder) = found.first().filter(|_| is_by_code) {
         let entered = CodeEntered::by(tables, holder.clone(), zone).await?;
-        report.text.push_str(&entered.sentence());
+        text += &entered.sentence();
     }
-    if let Some(document) = report.json.as_object_mut().filter(|_| !left_out.is_empty()) {
-        document.insert("left_out".to_owned(), json!(left_out));
-    }
-    Ok(report)
+    let note = (unsettled && more > 0)
+        .then(|| format!("{more} more are not settled; --limit shows more of them"));
+    let left_out = (!left_out.is_empty()).then(|| ("left_out", json!(left_out)));
+    let json = extended(json!({ "submissions": views }), left_out);
+    Ok(Report::new(json, text).with_note(note))
 }
 
 async fn views(tables: &Tables, found: &[Submission]) -> Result<Vec<Value>> {
