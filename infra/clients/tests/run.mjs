@@ -1,6 +1,7 @@
 // Runs the table of cases, or the story that the driver compares: node run.mjs cases|story
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { PhotoError, upload } from "../typescript/photo.mjs";
 import { ApiError, Client, newAttempt, verifyWebhook, WebhookError } from "../typescript/client.mjs";
 
 const KEY = "svc_test_key_of_the_cases";
@@ -55,7 +56,7 @@ async function cases() {
     if (!settles) for (const same of client.tries) assert.deepEqual(same, client.tries[0], given.name);
     assert(given.waited[0] <= client.waited && client.waited <= given.waited[1], `${given.name}: ${client.waited}`);
   }
-  console.log(`node: ${table.length + (await webhooks())} cases passed`);
+  console.log(`node: ${table.length + (await webhooks()) + (await uploads())} cases passed`);
 }
 
 async function webhooks() {
@@ -76,6 +77,51 @@ async function webhooks() {
     }
   }
   return cases.length;
+}
+
+/** Statuses of storage, 0 for a lost connection; targets that the server gives anew; how it ends, after how many tries. */
+const UPLOADS = [
+  { name: "photo arrives", statuses: [200], tries: 1 },
+  { name: "earlier try stored the photo", statuses: [0, 412], fresh: ["/2"], tries: 2 },
+  { name: "lost reply had stored the photo", statuses: [0], fresh: [null], tries: 1 },
+  { name: "old target is replaced", statuses: [403, 503, 200], fresh: ["/2", "/3"], tries: 3 },
+  { name: "storage keeps failing", statuses: [503, 503, 503], fresh: ["/2", "/3"], tries: 3, code: "upload_failed", status: 503 },
+  { name: "no connection", statuses: [0, 0, 0], fresh: ["/2", "/3"], tries: 3, code: "upload_failed", status: 0 },
+  { name: "photo that is there already", statuses: [], first: null, tries: 0 },
+  { name: "consumer cancels", statuses: ["abort"], tries: 1, aborted: true },
+];
+
+async function uploads() {
+  const target = (path) => path && { method: "PUT", url: path, headers: { "content-type": "image/jpeg", "content-length": "3", "if-none-match": "*" } };
+  const { setTimeout } = globalThis;
+  globalThis.setTimeout = (then) => setTimeout(then, 0);
+  for (const { name, statuses, first = "/1", fresh = [], tries, ...expected } of UPLOADS) {
+    const cancelling = new AbortController();
+    const [sent, parts] = [[], []];
+    globalThis.XMLHttpRequest = class {
+      upload = {};
+      headers = {};
+      open = (method, url) => sent.push([method, url, this.headers]);
+      setRequestHeader = (header, value) => (this.headers[header] = value);
+      abort = () => this.onabort();
+      send(body) {
+        this.status = statuses[sent.length - 1];
+        this.upload.onprogress({ loaded: 1, total: body.size });
+        if (this.status === "abort") return cancelling.abort();
+        return this.status ? this.onload() : this.onerror();
+      }
+    };
+    const refresh = async () => ({ upload: target(fresh[sent.length - 1]) });
+    const options = { refresh, progress: (part) => parts.push(part), signal: cancelling.signal };
+    const error = await upload({ upload: target(first) }, new Blob(["abc"]), options).catch((error) => error);
+    if (expected.code) assert(error instanceof PhotoError && error.code === expected.code && error.status === expected.status, name);
+    else assert.equal(error?.name, expected.aborted ? "AbortError" : undefined, name);
+    const headers = { "content-type": "image/jpeg", "if-none-match": "*" };
+    assert.deepEqual(sent, [first, ...fresh].slice(0, tries).map((path) => ["PUT", path, headers]), name);
+    assert.deepEqual(parts, Array(tries).fill(1 / 3), name);
+  }
+  globalThis.setTimeout = setTimeout;
+  return UPLOADS.length;
 }
 
 async function story() {

@@ -236,13 +236,17 @@ export class Entry {
     const { upload } = await photos();
     this.#cancelling = new AbortController();
     $('progress').hidden = false;
+    const { method, url } = receipt.upload;
+    const note = `${this.#photo.type}, ${this.#photo.size} bytes`;
     await upload(receipt, this.#photo, {
       refresh: () => this.api.refreshUpload(receipt.id, this.#language),
       progress: (share) => {
         $('uploaded').value = share;
       },
-      tell: this.tell,
+      tell: (status) => this.tell({ method, path: new URL(url).pathname, at: new Date(), status, note }),
       signal: this.#cancelling.signal,
+    }).catch((error) => {
+      throw error.code === 'upload_failed' && !error.status ? new NoConnection() : error;
     });
   }
 

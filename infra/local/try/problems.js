@@ -31,7 +31,9 @@ const RECEIPT_FIELDS = {
 /** The problem behind an error; `offline` is the text for a lost connection. Rethrows the page's own errors. */
 export function problemOf(error, { hasTypedReceipt = false, offline = 'offline' } = {}) {
   if (error instanceof Problem) return error;
+  if (error.name === 'AbortError') return new Problem('form', 'cancelled');
   if (error instanceof NoConnection) return new Problem('form', offline);
+  if (error.name === 'PhotoError') return new Problem(...(PROBLEMS[error.code] ?? ['form', 'failed']));
   if (!(error instanceof ApiError)) throw error;
   const isReceipt = hasTypedReceipt && error.field in RECEIPT_FIELDS;
   const known = error.code === 'validation_failed'

@@ -40,14 +40,17 @@ pub const PATH: &str = "/try";
 
 macro_rules! files {
     ($($name:literal)*) => {
-        [$(($name, include_str!(concat!("../../try/", $name)))),*]
+        [
+            $(($name, include_str!(concat!("../../try/", $name))),)*
+            ("photo.js", include_str!("../../../clients/typescript/photo.mjs")),
+        ]
     };
 }
 
 /// The page's files. The first is the page itself.
 const FILES: [(&str, &str); 13] = files![
-    "index.html" "style.css" "icon.svg" "page.js" "entry.js" "api.js" "kept.js" "lookup.js" "photo.js"
-    "problems.js" "result.js" "unreachable.js" "words.js"
+    "index.html" "style.css" "icon.svg" "page.js" "entry.js" "api.js" "kept.js" "lookup.js" "problems.js"
+    "result.js" "unreachable.js" "words.js"
 ];
 const PAGE: &str = "index.html";
 const HTML: &str = "text/html; charset=utf-8";
