@@ -26,7 +26,7 @@ const PAGES: [(&str, &str, &str); 20] = pages![
     "docs/limits" "docs/changes" "docs/draws" "docs/draws/my-entry"
 ];
 
-const FILES: [(&str, &str, &str); 10] = [
+const FILES: [(&str, &str, &str); 12] = [
     (
         "/openapi.json",
         "application/json",
@@ -53,9 +53,19 @@ const FILES: [(&str, &str, &str); 10] = [
         include_str!("../../../infra/clients/typescript/client.mjs"),
     ),
     (
+        "/docs/photo.mjs",
+        "text/javascript; charset=utf-8",
+        include_str!("../../../infra/clients/typescript/photo.mjs"),
+    ),
+    (
         "/docs/client.php",
         "text/plain; charset=utf-8",
         include_str!("../../../infra/clients/php/client.php"),
+    ),
+    (
+        "/docs/africastalking.php",
+        "text/plain; charset=utf-8",
+        include_str!("../../../infra/clients/php/africastalking.php"),
     ),
     (
         "/docs/campaign_entry.py",
