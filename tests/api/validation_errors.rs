@@ -33,7 +33,7 @@ async fn all_faults_are_named_in_the_order_of_the_reference() {
         &campaign,
         json!({
             "claimed": { "branch": 7, "items": [{ "key": "a", "qty": 1 }, { "qty": 100 }] },
-            "receipt_id": "none", "region": "x".repeat(81), "consent": "true", "code": "", "phone": 7,
+            "receipt_id": "none", "region": "x".repeat(81), "channel": "fax", "consent": "true", "code": "", "phone": 7,
         }),
     )
     .await;
@@ -42,6 +42,7 @@ async fn all_faults_are_named_in_the_order_of_the_reference() {
         "/code",
         "/consent",
         "/region",
+        "/channel",
         "/receipt_id",
         "/claimed/items/1/key",
         "/claimed/items/1/qty",
@@ -57,7 +58,7 @@ async fn all_faults_are_named_in_the_order_of_the_reference() {
         )
     );
     assert_eq!(
-        reply.field("error")["errors"][6],
+        reply.field("error")["errors"][7],
         json!({
             "field": "claimed.items[1].qty",
             "pointer": "/claimed/items/1/qty",

@@ -24,6 +24,8 @@ text_enum! {
         Outcomes = "outcomes",
         /// An empty dimension is none.
         Regions = "regions",
+        /// Submissions that name one.
+        Channels = "channels",
         /// The receipt's branch, otherwise the declared one.
         Branches = "branches",
         /// Redeemed codes.
@@ -214,6 +216,9 @@ pub fn of_submission(submission: &Submission) -> Counters {
         "",
         branch(submission).unwrap_or_default(),
     );
+    if let Some(channel) = submission.channel {
+        count(Metric::Channels, day, "", channel.as_str());
+    }
     if let Some(batch) = submission.batch.as_deref().filter(|_| is_accepted) {
         count(Metric::Batches, day, "", batch);
     }

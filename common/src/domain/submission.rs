@@ -26,6 +26,25 @@ use super::scope::Scope;
 use super::settling::{Assignee, PendingSettlement};
 use super::timestamp::Timestamp;
 
+text_enum! {
+    /// The consumer's way to the brand.
+    #[derive(schemars::JsonSchema)]
+    pub enum Channel {
+        /// A web page or an app.
+        Web = "web",
+        /// A text message.
+        Sms = "sms",
+        /// A session of a dialled code.
+        Ussd = "ussd",
+        /// A WhatsApp message.
+        Whatsapp = "whatsapp",
+        /// A person who enters for the consumer, such as in a shop.
+        Agent = "agent",
+        /// Anything else.
+        Other = "other",
+    }
+}
+
 /// A consumer's attempt to enter, also if it was refused.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,6 +74,7 @@ pub struct Submission {
     /// `YYYY-MM-DD` in the campaign's time zone, even if it settles later. Limits count by it.
     pub day: String,
     pub region: Option<String>,
+    pub channel: Option<Channel>,
     /// As the consumer describes it; no outcome depends on it.
     pub claimed: Option<DeclaredPurchase>,
     pub consent: Option<Consent>,
@@ -208,6 +228,7 @@ pub struct NewSubmission {
     /// Encrypted for this submission.
     pub phone: Option<StoredPhone>,
     pub region: Option<String>,
+    pub channel: Option<Channel>,
     pub claimed: Option<DeclaredPurchase>,
     pub consent: Option<Consent>,
     pub day: String,
@@ -223,6 +244,7 @@ impl Submission {
             entrant_id,
             phone,
             region,
+            channel,
             claimed,
             consent,
             day,
@@ -244,6 +266,7 @@ impl Submission {
             reasons: Vec::new(),
             day,
             region,
+            channel,
             claimed,
             consent,
             partner_code: None,

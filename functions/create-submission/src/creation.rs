@@ -143,6 +143,7 @@ impl<'a> Creation<'a> {
             entrant_id: self.consumer.id.clone(),
             phone: keeps_person.then_some(phone),
             region: request.region.clone().filter(|_| keeps_person),
+            channel: request.channel,
             claimed: request.claimed.clone().filter(|_| keeps_person),
             consent: Some(Consent {
                 version: version.or_else(|| current_text.map(|text| text.version.clone())),

@@ -5,7 +5,7 @@ use common::domain::code::Code;
 use common::domain::ids::{EntrantId, IdempotencyKey, ReceiptId};
 use common::domain::phone::Phone;
 use common::domain::scope::{Environment, Scope};
-use common::domain::submission::{DeclaredItem, DeclaredPurchase};
+use common::domain::submission::{Channel, DeclaredItem, DeclaredPurchase};
 use common::error::{Error, ErrorCode};
 use common::http::fields::{Fields, Problems};
 use common::http::request::Request;
@@ -14,6 +14,7 @@ use common::store::submission_writes::RecordKeys;
 /// Same limit as the campaign file's.
 const CONSENT_VERSION_CHARS: std::ops::RangeInclusive<usize> = 1..=40;
 const REGION_CHARS: std::ops::RangeInclusive<usize> = 0..=80;
+const CHANNEL_CHARS: std::ops::RangeInclusive<usize> = 1..=20;
 /// A UUID has 36 characters.
 const RECEIPT_ID_CHARS: std::ops::RangeInclusive<usize> = 1..=64;
 const MAX_ITEMS: usize = 40;
@@ -34,6 +35,7 @@ pub(crate) struct CreateSubmissionRequest {
     code: Option<Code>,
     pub(crate) receipt_id: Option<ReceiptId>,
     pub(crate) region: Option<String>,
+    pub(crate) channel: Option<Channel>,
     pub(crate) claimed: Option<DeclaredPurchase>,
     pub(crate) consent_version: Option<String>,
 }
@@ -60,6 +62,8 @@ impl CreateSubmissionRequest {
             .text("consent_version", CONSENT_VERSION_CHARS)
             .map(str::to_owned);
         let region = fields.text("region", REGION_CHARS).map(str::to_owned);
+        let known = "`web`, `sms`, `ussd`, `whatsapp`, `agent` or `other`";
+        let channel = fields.parsed("channel", CHANNEL_CHARS, known, |text| text.parse().ok());
         let receipt_id = fields.parsed("receipt_id", RECEIPT_ID_CHARS, "a UUID", |id| {
             id.parse().ok()
         });
@@ -77,6 +81,7 @@ impl CreateSubmissionRequest {
             code,
             receipt_id,
             region,
+            channel,
             claimed,
             consent_version,
         })

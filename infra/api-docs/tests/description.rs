@@ -476,7 +476,8 @@ fn answered(description: &Value) -> Vec<(String, &Value)> {
         .as_object()
         .expect("schemas")
     {
-        if !name.ends_with("Request") && !name.starts_with("Claimed") && name != "PhotoType" {
+        if !name.ends_with("Request") && !name.starts_with("Claimed") && !["Channel", "PhotoType"].contains(&name.as_str())
+        {
             objects(schema, format!("/components/schemas/{name}"), &mut found);
         }
     }

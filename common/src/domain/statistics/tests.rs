@@ -67,6 +67,7 @@ fn a_pending_submission_counts_by_hour_state_and_place() {
     });
     let submission = Submission {
         region: Some("Mwanza".to_owned()),
+        channel: Some(Channel::Ussd),
         claimed,
         ..with_receipt()
     };
@@ -76,6 +77,7 @@ fn a_pending_submission_counts_by_hour_state_and_place() {
             "days all  1970-01-01 1 0",
             "outcomes 1970-01-01 1970-01-01T00 pending#checking 1 0",
             "regions 1970-01-01  Mwanza 1 0",
+            "channels 1970-01-01  ussd 1 0",
             "branches 1970-01-01  kko 1 0",
             "receipts 1970-01-01  checking# 1 0",
         ]

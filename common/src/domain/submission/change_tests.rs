@@ -34,6 +34,7 @@ impl Submission {
             reasons: Vec::new(),
             day: "1970-01-01".to_owned(),
             region: None,
+            channel: None,
             claimed: None,
             consent: None,
             decision: None,

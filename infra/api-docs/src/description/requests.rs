@@ -5,6 +5,7 @@
 #![expect(dead_code, reason = "their schemas are used, never a value")]
 
 use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
+use common::domain::submission::Channel;
 use common::http::schema::Uuid;
 use schemars::JsonSchema;
 
@@ -56,6 +57,8 @@ pub(crate) struct SubmissionRequest {
     /// Consumer's region. Stored, never judged.
     #[schemars(length(max = 80))]
     region: Option<String>,
+    /// How the consumer reached you. Stored and counted, never judged.
+    channel: Option<Channel>,
     /// Id of a receipt. Required if the campaign's `capabilities.receipt_required` is true.
     receipt_id: Option<Uuid>,
     /// What the consumer says they bought. Stored for comparison; never affects the outcome.

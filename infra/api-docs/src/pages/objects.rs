@@ -13,7 +13,7 @@ const PLACES: [(&str, &str); 6] = [
     ("/docs/endpoints/codes", "Precheck PrecheckResult"),
     (
         "/docs/endpoints/submissions",
-        "Submission ReceiptRecord Upstream SubmissionList SubmissionListEntry Claimed ClaimedItem",
+        "Submission ReceiptRecord Upstream SubmissionList SubmissionListEntry Channel Claimed ClaimedItem",
     ),
     (
         "/docs/endpoints/receipts",

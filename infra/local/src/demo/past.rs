@@ -75,6 +75,7 @@ impl Past {
             phone: secret.encrypt_phone(scope, submission_id, &phone, random::bytes()),
             entrant_id: secret.consumer(scope, phone).id,
             region: region.map(str::to_owned),
+            channel: None,
             claimed: None,
             consent: None,
             day: created_at.day_in(campaign.timezone),

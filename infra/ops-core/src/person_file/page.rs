@@ -105,6 +105,7 @@ fn sent(submission: &Submission, receipt: Option<&Receipt>) -> Markup {
             None => (both(["Namba iliyo kwenye bidhaa", "Code on the product"])),
         }
         @if let Some(region) = &submission.region { br; (both(["Mkoa", "Region"])) ": " (visible(region)) }
+        @if let Some(channel) = submission.channel { br; (both(["Njia", "Channel"])) ": " (channel) }
         @if let Some(claimed) = &submission.claimed {
             @for item in &claimed.items { br; (item.qty) " x " (visible(&item.key)) }
             @if let Some(branch) = &claimed.branch { br; (both(["Tawi", "Branch"])) ": " (visible(branch)) }

@@ -15,7 +15,7 @@ const HIDDEN_PHOTO: &str = "hidden; --show-photo links to it";
 
 /// The columns of exports and the first facts, each with its place in the view. Those that end in `_local` are in the campaign's
 /// time zone. New ones are added at the end, since the spreadsheets of others count them.
-pub(crate) const COLUMNS: [(&str, &str); 33] = [
+pub(crate) const COLUMNS: [(&str, &str); 34] = [
     ("id", "/id"),
     ("ref", "/ref"),
     ("campaign", "/campaign"),
@@ -49,6 +49,7 @@ pub(crate) const COLUMNS: [(&str, &str); 33] = [
     ("decided_at", "/decision/at"),
     ("decided_at_local", "/decision/at"),
     ("decision_why", "/decision/why"),
+    ("channel", "/channel"),
 ];
 
 /// What is shown besides.
@@ -268,6 +269,7 @@ pub(crate) fn as_json(submission: &Submission, phone: impl Into<Value>) -> Value
         "display_status": status.display_status(),
         "reasons": submission.reasons,
         "region": submission.region,
+        "channel": submission.channel,
         "claimed": submission.claimed,
         "claimed_items": submission.claimed.as_ref().map(items_in_words),
         "consent": submission.consent,

@@ -56,6 +56,7 @@ pub(crate) async fn counted() -> (Stack, Counter) {
     let accepted = SubmissionStatus::accepted(2, None);
     let elsewhere = Submission {
         region: None,
+        channel: None,
         day: "2026-03-02".to_owned(),
         ..submission(accepted, None)
     };
@@ -118,6 +119,10 @@ async fn numbers_are_shown_by_day_hour_outcome_and_place() {
     assert_eq!(
         shown["regions"],
         json!([region(Value::Null, 1, 2), region(json!("Mwanza"), 2, 2)])
+    );
+    assert_eq!(
+        shown["channels"],
+        json!([{ "channel": "sms", "submissions": 2, "entries": 2 }])
     );
     assert_eq!(
         shown["prizes"],

@@ -11,7 +11,9 @@ use common::domain::message::MessageKey;
 use common::domain::partner::reply::{PartnerMessage, UpstreamCode};
 use common::domain::scope::Environment;
 use common::domain::settling::PendingSettlement;
-use common::domain::submission::{DeclaredItem, DeclaredPurchase, Submission, SubmissionStatus};
+use common::domain::submission::{
+    Channel, DeclaredItem, DeclaredPurchase, Submission, SubmissionStatus,
+};
 use common::random;
 use common::store::submission_writes::{RecordKeys, SubmissionWrite, WriteResult};
 use serde_json::{Value, json};
@@ -49,6 +51,7 @@ pub(crate) fn submission(status: SubmissionStatus, code_key: Option<String>) -> 
         reasons: Vec::new(),
         day: "2026-03-01".to_owned(),
         region: Some("Mwanza".to_owned()),
+        channel: Some(Channel::Sms),
         claimed: None,
         consent: None,
         decision: None,
@@ -178,7 +181,7 @@ async fn submission_is_shown_by_id_and_reference_with_masked_phone() {
         by_id
     );
     let text = stack.fine(format!("submission show {id}")).await;
-    assert_contains!(text, "region          Mwanza\n");
+    assert_contains!(text, "region          Mwanza\n", "channel         sms\n");
     assert_lacks!(text, "712345");
     let text = stack
         .fine(format!("submission show {id} --show-phone"))

@@ -214,6 +214,14 @@ async fn a_region_is_at_most_80_characters() {
 }
 
 #[tokio::test]
+async fn a_channel_is_one_of_six() {
+    let wrong = json!(["fax", "SMS", "", "x".repeat(81), 7, ["sms"]]);
+    spoil("channel", wrong, "422 validation_failed channel").await;
+    let channels = json!([null, "web", "sms", "ussd", "whatsapp", "agent", "other"]);
+    accept("channel", channels).await;
+}
+
+#[tokio::test]
 async fn a_receipt_id_is_a_uuid_and_this_campaign_takes_none() {
     let uuid = "0b0a6f6e-6a53-4a0e-8f0e-0d6f4f1f2a3b";
     let wrong = json!([
@@ -421,15 +429,16 @@ async fn each_check_comes_after_the_one_before() {
     assert_contains!(message(&sending).await, "not valid JSON");
 
     let mut body = json!({
-        "phone": "short", "code": "", "consent": "yes", "region": 7, "receipt_id": "x",
+        "phone": "short", "code": "", "consent": "yes", "region": 7, "channel": "fax", "receipt_id": "x",
         "claimed": { "items": [{ "key": "", "qty": 0 }, { "key": "chai", "qty": 100 }], "branch": 7 },
     });
-    let steps: [(&str, &str, Value); 12] = [
+    let steps: [(&str, &str, Value); 13] = [
         ("422 validation_failed phone", "/phone", json!("0812345678")),
         ("422 phone_invalid phone", "/phone", json!(phone(1))),
         ("422 validation_failed code", "/code", json!("TEST-0-VALID")),
         ("422 consent_required consent", "/consent", json!(true)),
         ("422 validation_failed region", "/region", json!("Kigoma")),
+        ("422 validation_failed channel", "/channel", json!("sms")),
         (
             "422 validation_failed receipt_id",
             "/receipt_id",

@@ -334,12 +334,12 @@ async fn the_phone_is_recorded_in_one_form_and_counted_once() {
 }
 
 #[tokio::test]
-async fn region_and_claims_are_taken_and_decide_nothing() {
+async fn region_channel_and_claims_are_taken_and_decide_nothing() {
     let campaign = TestCampaign::plain().await;
     let sending = campaign
         .submission(&phone(1), &campaign.code(0))
         .json(&json!({
-            "phone": phone(1), "code": campaign.code(0), "consent": true, "region": "Mwanza",
+            "phone": phone(1), "code": campaign.code(0), "consent": true, "region": "Mwanza", "channel": "ussd",
             "claimed": { "items": [{ "key": "chai-250", "qty": 99 }], "branch": "Kariakoo" },
             "unknown_field": [1, 2, 3],
         }));

@@ -18,6 +18,7 @@ pub(crate) fn submission(created_at: Timestamp) -> Submission {
         entrant_id: EntrantId::default(),
         phone: None,
         region: None,
+        channel: None,
         claimed: None,
         consent: None,
         day: "1970-01-01".to_owned(),

@@ -39,6 +39,7 @@ pub(super) fn card(item: &ReviewItem, screen: &str, now: Timestamp) -> Markup {
                 p.soft {
                     "Sent " (zoned_time(submission.created_at, campaign.timezone)) ", " (span_in_words(now.since(submission.created_at))) " ago"
                     @if let Some(region) = &submission.region { " from " (region) }
+                    @if let Some(channel) = submission.channel { " by " (channel) }
                 }
                 @if *is_spot_check {
                     p { "It is decided already. Your answer changes nothing: it is compared with the decision, which is not shown." }

@@ -14,9 +14,10 @@ const AT_MOST: &str = "Held codes are among these, and those that stayed used af
                        `ops code batches --used` counts the unused ones.\n";
 
 /// Metrics that are lists in the JSON, each with the parts of its names, which `#` separates.
-const LISTS: [(Metric, &str, &[&str]); 5] = [
+const LISTS: [(Metric, &str, &[&str]); 6] = [
     (Metric::Outcomes, "outcomes", &["state", "message_key"]),
     (Metric::Regions, "regions", &["region"]),
+    (Metric::Channels, "channels", &["channel"]),
     (Metric::Branches, "branches", &["branch"]),
     (Metric::Receipts, "receipts", &["state", "decided_by"]),
     (Metric::Prizes, "prizes", &["prize"]),
@@ -37,7 +38,7 @@ type BarTable = (
     Option<&'static str>,
 );
 
-const TABLES: [BarTable; 9] = [
+const TABLES: [BarTable; 10] = [
     (
         "Days",
         "/days",
@@ -74,6 +75,13 @@ const TABLES: [BarTable; 9] = [
         "Regions",
         "/regions",
         &[("REGION", "/region"), SUBMISSIONS, ENTRIES],
+        SUBMISSIONS.1,
+        None,
+    ),
+    (
+        "Channels",
+        "/channels",
+        &[("CHANNEL", "/channel"), SUBMISSIONS, ENTRIES],
         SUBMISSIONS.1,
         None,
     ),
