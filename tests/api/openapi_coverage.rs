@@ -72,11 +72,12 @@ async fn at_the_gate(seen: &mut Seen, campaign: &TestCampaign, staging: &TestCam
         (&revoked, None),
         (&exhausted, None),
         (&of_nothing, None),
-        (key, Some("another")),
+        (key, Some(("svc-campaign", "another"))),
+        (key, Some(("svc-test-time", "tomorrow"))),
     ] {
         for sending in to_each(campaign, key) {
             seen.send(match header {
-                Some(named) => sending.header("svc-campaign", named),
+                Some((name, value)) => sending.header(name, value),
                 None => sending,
             })
             .await;

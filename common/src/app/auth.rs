@@ -57,6 +57,7 @@ pub struct Credentials<'a> {
 pub struct Caller {
     pub key: Option<Arc<ApiKeyRecord>>,
     pub rate_limit: Option<RateLimitStatus>,
+    pub test_time: Option<Timestamp>,
     /// True if the consumer's address was sent and cannot be read.
     pub has_malformed_ip: bool,
 }

@@ -213,14 +213,15 @@ impl Worker {
         wrong_code_in: Option<&Campaign>,
     ) -> Result<SettleResult, Error> {
         let settled = self.store.settle(before, after, wrong_code_in).await?;
-        let next_sweep = after.updated_at.after(self.speedup.apply(SWEEP_INTERVAL));
+        let now = self.now();
+        let next_sweep = now.after(self.speedup.apply(SWEEP_INTERVAL));
         if settled == SettleResult::Committed
             && after
                 .settling
                 .as_ref()
                 .is_some_and(|pending| pending.next_step_at <= next_sweep)
         {
-            self.queues.wake(after, after.updated_at).await;
+            self.queues.wake(after, now).await;
         }
         Ok(settled)
     }

@@ -91,6 +91,9 @@ pub struct Submission {
     pub revision: u32,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
+    /// Test time of its request less the real time, in milliseconds. Its own times are shifted by
+    /// it, those of its steps are not.
+    pub test_shift: Option<i64>,
     /// For finding the request in the log.
     pub request_id: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -233,6 +236,7 @@ pub struct NewSubmission {
     pub consent: Option<Consent>,
     pub day: String,
     pub created_at: Timestamp,
+    pub test_shift: Option<i64>,
     pub request_id: Option<String>,
 }
 
@@ -249,6 +253,7 @@ impl Submission {
             consent,
             day,
             created_at,
+            test_shift,
             request_id,
         } = new;
         Self {
@@ -278,6 +283,7 @@ impl Submission {
             revision: 0,
             created_at,
             updated_at: created_at,
+            test_shift,
             request_id,
             history: Vec::new(),
         }
@@ -285,6 +291,12 @@ impl Submission {
 
     pub fn reference(&self) -> Reference {
         self.submission_id.reference()
+    }
+
+    /// Real time of its request.
+    pub fn sent_at(&self) -> Timestamp {
+        let shift = self.test_shift.unwrap_or(0);
+        self.created_at.shifted(shift.saturating_neg())
     }
 
     /// The next revision. Adds the present state to the history, unless it is the latest already.
@@ -300,7 +312,7 @@ impl Submission {
         history.drain(1..1 + excess);
         Self {
             revision: self.revision.saturating_add(1),
-            updated_at: now,
+            updated_at: now.shifted(self.test_shift.unwrap_or(0)),
             history,
             ..self.clone()
         }
@@ -415,7 +427,7 @@ impl Submission {
         if self.assignee() == Some(Assignee::Operator) {
             return Some(WHILE_REVIEWED);
         }
-        let age: Duration = now.since(self.created_at);
+        let age: Duration = now.since(self.sent_at());
         let by_age = (age.as_secs() / SHARE_OF_AGE).clamp(MIN_SECONDS, MAX_SECONDS);
         let planned = self
             .settling

@@ -67,6 +67,11 @@ impl Timestamp {
         Self::from_millis(self.as_millis().saturating_sub(millis))
     }
 
+    /// Later by this many milliseconds, or earlier.
+    pub fn shifted(self, millis: i64) -> Self {
+        Self::from_millis(self.as_millis().saturating_add(millis))
+    }
+
     /// Zero if `earlier` is not earlier.
     pub fn since(self, earlier: Self) -> Duration {
         self.0

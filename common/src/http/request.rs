@@ -1,6 +1,7 @@
 //! A wrapper around `lambda_http`'s request.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use http::Method;
 use lambda_http::RequestExt;
@@ -13,6 +14,8 @@ use super::reply::X_REQUEST_ID;
 use crate::domain::ids::IdempotencyKey;
 use crate::domain::message::Language;
 use crate::domain::phone::Phone;
+use crate::domain::scope::Environment;
+use crate::domain::timestamp::Timestamp;
 use crate::error::{Error, ErrorCode};
 use crate::random;
 use crate::telemetry::RequestIds;
@@ -89,6 +92,32 @@ impl Request {
         }
     }
 
+    /// Time of `SVC-Test-Time`. A forgotten header must not pass unseen: any that cannot count is
+    /// refused.
+    pub fn test_time(
+        &self,
+        environment: Environment,
+        now: Timestamp,
+    ) -> Result<Option<Timestamp>, Error> {
+        let refusal = |detail| {
+            Error::from(ErrorCode::ValidationFailed)
+                .with_field("SVC-Test-Time")
+                .with_detail(detail)
+                .with_fix(TEST_TIME_FIX)
+        };
+        let Some(given) = self.http.headers().get(SVC_TEST_TIME) else {
+            return Ok(None);
+        };
+        if environment.is_live() {
+            return Err(refusal("A live key has no test time."));
+        }
+        let text = str::from_utf8(given.as_bytes()).unwrap_or_default();
+        let within = now.before(MAX_TEST_SHIFT)..=now.after(MAX_TEST_SHIFT);
+        let time = text.parse().ok().filter(|time| within.contains(time));
+        time.map(Some)
+            .ok_or_else(|| refusal("`SVC-Test-Time` must be a time of RFC 3339 within two years."))
+    }
+
     fn source_ip(&self) -> Option<IpAddr> {
         gateway_context(&self.http)?
             .http
@@ -106,6 +135,11 @@ impl Request {
 }
 
 const SVC_CLIENT_IP: &str = "svc-client-ip";
+pub const SVC_TEST_TIME: &str = "svc-test-time";
+/// Two years, one of them a leap year.
+const MAX_TEST_SHIFT: Duration = Duration::from_hours(731 * 24);
+const TEST_TIME_FIX: &str = "Send `SVC-Test-Time` with a test key only, such as `2026-12-31T23:59:59Z` or with another \
+                             offset, at most two years from now; or leave it out.";
 
 /// Proxies write lists: IPv6 may have brackets and a zone, any address a port.
 fn client_ip(value: &str) -> Option<IpAddr> {

@@ -70,13 +70,13 @@ pub(super) struct Key(
     #[schemars(length(min = 1, max = 64), regex(pattern = "^[A-Za-z0-9_-]+$"))] String,
 );
 
-/// The name of a field, such as `claimed.items[0].qty`.
+/// The name of a field, such as `claimed.items[0].qty`, or of a header.
 #[derive(JsonSchema)]
 #[schemars(inline)]
 pub(super) struct FieldName(
     #[schemars(
         length(min = 1, max = 100),
-        regex(pattern = r"^[a-z_]+(\[[0-9]+\])?(\.[a-z_]+(\[[0-9]+\])?)*$")
+        regex(pattern = r"^(SVC-Test-Time|[a-z_]+(\[[0-9]+\])?(\.[a-z_]+(\[[0-9]+\])?)*)$")
     )]
     String,
 );

@@ -21,7 +21,7 @@ use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 use crate::error::{Error, ErrorCode};
 use crate::http::reply::Reply;
-use crate::http::request::Request;
+use crate::http::request::{Request, SVC_TEST_TIME};
 use crate::http::routes::{self, Route};
 use crate::store::batch::{BatchGet, BatchItems};
 use crate::telemetry::{LogLine, RequestFields, RequestIds, Telemetry};
@@ -76,6 +76,8 @@ impl AppContext {
 #[derive(Clone)]
 pub struct ApiRequest {
     pub received_at: Timestamp,
+    /// Time for the campaign's rules: the test's, or [`Self::received_at`].
+    pub domain_now: Timestamp,
     /// [`REQUEST_BUDGET`] after arrival.
     pub deadline: Instant,
     pub scope: Scope,
@@ -192,10 +194,12 @@ impl<O: Endpoint> ApiHandler<O> {
             campaign,
             prefetched,
         } = authenticated?;
+        caller.test_time = request.test_time(scope.environment, received_at)?;
         let clock = responder.clock.clone();
         let http = request;
         let request = ApiRequest {
             received_at,
+            domain_now: caller.test_time.unwrap_or(received_at),
             deadline,
             scope,
             campaign,
@@ -278,6 +282,9 @@ impl Responder {
             result.unwrap_or_else(|error| Reply::error(&error, &self.docs_base, &ids.request));
         if let Some(rate_limit) = caller.rate_limit {
             reply.limits.insert(0, rate_limit);
+        }
+        if let Some(time) = caller.test_time {
+            reply = reply.with_header(SVC_TEST_TIME, time.to_string());
         }
         let mut metrics = reply.log_fields.metrics.clone();
         let malformed = caller.has_malformed_ip;

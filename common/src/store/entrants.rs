@@ -85,13 +85,13 @@ impl Entrants {
         limits: PhoneLimits,
         checks: PhoneChecks,
         wrong_codes: Option<WrongCodeLogUpdate<'_>>,
-        now: Timestamp,
     ) -> Write {
         let Submission {
             scope,
             entrant_id,
             day,
             status,
+            created_at,
             ..
         } = submission;
         let change = CountChange {
@@ -107,7 +107,7 @@ impl Entrants {
             .bind(":daily_limit", limits.phone_daily.unwrap_or(u32::MAX))
             .bind(":total_limit", limits.phone_total.unwrap_or(u32::MAX));
         if checks.throttle {
-            write = write.when(NOT_THROTTLED).bind(":now", now);
+            write = write.when(NOT_THROTTLED).bind(":now", created_at);
         }
         if checks.open_receipts {
             let max = MAX_OPEN_RECEIPTS;

@@ -232,7 +232,7 @@ impl SubmissionStore {
         let log = submission
             .partner_code
             .is_some()
-            .then(|| before.with_wrong_code(campaign, now));
+            .then(|| before.with_wrong_code(campaign, submission.created_at));
         let wrong_codes = log
             .as_ref()
             .map(|after| WrongCodeLogUpdate { before, after });
@@ -246,7 +246,7 @@ impl SubmissionStore {
             items.extend(code.map(|code| self.codes.hold(scope, code, &hold, now)));
             items.push(
                 self.entrants
-                    .count(submission, campaign.limits, checks, wrong_codes, now),
+                    .count(submission, campaign.limits, checks, wrong_codes),
             );
             items.extend(submission.receipt_id.map(|receipt| {
                 self.receipts

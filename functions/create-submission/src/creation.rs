@@ -69,7 +69,7 @@ impl<'a> Creation<'a> {
             consumer: secret.consumer(&api.scope, request.phone.clone()),
             code: request.code_for(&api.campaign),
             body_hash: secret.keyed_digest(&api.scope, &request.body_digest),
-            day: api.received_at.day_in(api.campaign.timezone),
+            day: api.domain_now.day_in(api.campaign.timezone),
             function,
             api,
             request,
@@ -83,6 +83,7 @@ impl<'a> Creation<'a> {
             scope,
             campaign,
             received_at: now,
+            domain_now,
             prefetched,
             ..
         } = api;
@@ -101,7 +102,7 @@ impl<'a> Creation<'a> {
             }
             let checks = self.check_receipt(&code, &mut known).await?;
             let entrant = &known.records.entrant;
-            let next = match decide(campaign, entrant, &code.status, checks, *now) {
+            let next = match decide(campaign, entrant, &code.status, checks, *domain_now) {
                 Decision::Replay(earlier) => self.replay_code(&code, earlier).await?,
                 Decision::Reject(key) if known.must_load_before_rejecting(&code, key) => Next::Load,
                 Decision::Reject(key) => self.reject(&new, &code, key, &mut known).await?,
@@ -137,6 +138,7 @@ impl<'a> Creation<'a> {
         let keeps_person = keeps_person(&api.campaign, api.received_at);
         let current_text = api.campaign.consent.as_ref();
         let version = request.consent_version.clone();
+        let shift = api.domain_now.as_millis() - api.received_at.as_millis();
         Ok(NewSubmission {
             submission_id,
             scope: scope.clone(),
@@ -150,7 +152,8 @@ impl<'a> Creation<'a> {
                 language: api.language(),
             }),
             day: self.day.clone(),
-            created_at: api.received_at,
+            created_at: api.domain_now,
+            test_shift: Some(shift).filter(|shift| *shift != 0),
             request_id: Some(api.http.ids.request.clone()),
         })
     }
@@ -277,7 +280,8 @@ impl<'a> Creation<'a> {
             ..Submission::new(new.clone(), SubmissionStatus::rejected(reason))
         };
         let entrant = &known.records.entrant;
-        let log = is_wrong_code(code, reason).then(|| entrant.with_wrong_code(campaign, now));
+        let log = is_wrong_code(code, reason)
+            .then(|| entrant.with_wrong_code(campaign, self.api.domain_now));
         let wrong_code = log.as_ref().map(|log| (entrant, log));
         let write = self.write(code, &submission);
         let result = self.store.create_rejected(write, wrong_code, now).await?;
@@ -389,7 +393,7 @@ impl<'a> Creation<'a> {
             return Err(ErrorCode::IdempotencyKeyReused.into());
         }
         let submission = function.submission(&api.scope, record.record_id).await?;
-        let age = api.received_at.since(submission.created_at);
+        let age = api.received_at.since(submission.sent_at());
         let is_with_partner = submission.revision == 0
             && submission
                 .settling

@@ -23,7 +23,7 @@ impl Endpoint for GetCampaign {
             &request.campaign,
             livemode,
             request.language(),
-            request.received_at,
+            request.domain_now,
         ))
     }
 }

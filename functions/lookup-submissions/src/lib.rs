@@ -85,7 +85,7 @@ impl Endpoint for LookupSubmissions {
         ];
         let limits = request_limits::enforce(&self.limits, &rules, *now, reached_limit).await?;
 
-        let today = now.day_in(campaign.timezone);
+        let today = request.domain_now.day_in(campaign.timezone);
         let (recent, counts) = tokio::try_join!(
             self.submissions.recent(scope, &entrant, MAX_SUBMISSIONS),
             self.entrants.get(scope, &entrant, &today)

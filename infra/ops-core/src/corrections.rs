@@ -104,7 +104,7 @@ async fn is_at_stake(tables: &Tables, before: &Submission, now: Timestamp) -> Re
     let mut contacts = tables.draws.all_contacts(&before.scope).await?;
     contacts.retain(|contact| {
         let drawn_at = contact.steps.first().map(|step| step.at);
-        contact.holds_prize() && drawn_at.is_some_and(|drawn_at| before.created_at < drawn_at)
+        contact.holds_prize() && drawn_at.is_some_and(|drawn_at| before.sent_at() < drawn_at)
     });
     if contacts.is_empty() {
         return Ok(false);

@@ -134,6 +134,28 @@ async fn the_slow_ones_are_unknown_first_and_in_some_seconds_later() {
 }
 
 #[tokio::test]
+async fn submission_settles_in_real_seconds_after_its_test_time() {
+    for (time, settled) in [
+        ("2051-12-31T20:59:59.000Z", "2051-12-31T21:00:03.000Z"),
+        ("2049-01-01T00:00:00.000Z", "2049-01-01T00:00:04.000Z"),
+    ] {
+        let (campaign, settler) = set_up(|_| {}).await;
+        let slow = campaign.submission(&phone(1), "TEST-0-SLOW");
+        let slow = slow.header("svc-test-time", time).send().await;
+        assert_eq!(
+            slow.fields(["state", "created_at", "poll_after_seconds"]),
+            json!(["unknown", time, 2])
+        );
+        assert_eq!(settler.settle_after(Duration::from_secs(4)).await, 1);
+        let now = campaign.read(&campaign.test_key, &id_of(&slow)).await;
+        assert_eq!(
+            now.fields(["state", "created_at", "updated_at"]),
+            json!(["accepted", time, settled])
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_test_code_can_stay_open() {
     let (campaign, settler) = set_up(|_| {}).await;
     for (number, code, key) in [

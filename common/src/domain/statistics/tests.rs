@@ -11,7 +11,7 @@ use crate::domain::receipt::judgement::ReceiptSummary;
 use crate::domain::submission::approval::{Approval, ProposedChange};
 use crate::domain::submission::correction::Correction;
 use crate::domain::submission::transition::{Findings, Transition};
-use crate::domain::submission::{DeclaredPurchase, OperatorDecision};
+use crate::domain::submission::{Channel, DeclaredPurchase, OperatorDecision};
 
 const CREATED: Timestamp = Timestamp::from_millis(1_000_000);
 

@@ -44,6 +44,7 @@ impl Submission {
             revision: 7,
             created_at: NOW,
             updated_at: NOW,
+            test_shift: None,
             request_id: None,
             history: Vec::new(),
         }

@@ -29,7 +29,9 @@ impl Recount {
     fn take(&mut self, items: Vec<Item>, since: Timestamp) {
         for item in items {
             self.records += 1;
-            let changed = read_number(&item, "updated_at").map(Timestamp::from_millis);
+            let shift: i64 = read_number(&item, "test_shift").unwrap_or(0);
+            let changed = read_number(&item, "updated_at")
+                .map(|at| Timestamp::from_millis(at).shifted(shift.saturating_neg()));
             let is_refusal = is_refusal(&item);
             let counters = of_item(item).unwrap_or_else(|_| {
                 self.unreadable += 1;

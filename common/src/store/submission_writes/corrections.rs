@@ -92,8 +92,9 @@ impl SubmissionStore {
             };
             parts.push((CorrectionResult::CodeTaken, code));
         }
-        let (checks, now) = (PhoneChecks::default(), after.updated_at);
-        let count = self.entrants.count(after, limits, checks, None, now);
+        let count = self
+            .entrants
+            .count(after, limits, PhoneChecks::default(), None);
         parts.push((
             CorrectionResult::PhoneRefused(MessageKey::EntryLimit),
             count,

@@ -11,8 +11,16 @@ use super::reference;
 use crate::EXAMPLE_BASE_URL;
 
 /// Parameters of every endpoint.
-const COMMON: [&str; 4] = ["Locale", "AcceptLanguage", "RequestId", "Campaign"];
+const COMMON: [&str; 5] = [
+    "Locale",
+    "AcceptLanguage",
+    "RequestId",
+    "Campaign",
+    "TestTime",
+];
 const ALWAYS: [&str; 2] = ["X-Request-Id", "Cache-Control"];
+/// Echoed once the key is known to be a test's.
+const TEST_TIME: &str = "SVC-Test-Time";
 /// The headers of every counted reply.
 const LIMITS: [&str; 2] = ["RateLimit-Policy", "RateLimit"];
 
@@ -88,7 +96,8 @@ impl Endpoint {
 impl Reply {
     fn into_value(self) -> Value {
         let replayed = self.is_replayable.then_some("Idempotent-Replayed");
-        let names = ALWAYS.into_iter().chain(LIMITS).chain(replayed);
+        let names = ALWAYS.into_iter().chain([TEST_TIME]).chain(LIMITS);
+        let names = names.chain(replayed);
         let headers: Map<_, _> = names.map(header).collect();
         let mut reply = Map::from_iter([
             ("description".to_owned(), json!(self.description)),
@@ -189,6 +198,9 @@ fn error_reply(status: u16, method: &str, refusals: &[&Refusal], request_id: &st
         _ => None,
     };
     let mut headers: Map<_, _> = ALWAYS.into_iter().chain(own).map(header).collect();
+    if ![401, 403, 405].contains(&status) {
+        headers.extend([header(TEST_TIME)]);
+    }
     match status {
         401 | 403 | 405 => {}
         // Some of these are refused before they are counted.

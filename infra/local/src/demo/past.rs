@@ -80,6 +80,7 @@ impl Past {
             consent: None,
             day: created_at.day_in(campaign.timezone),
             created_at,
+            test_shift: None,
             request_id: None,
         })
     }

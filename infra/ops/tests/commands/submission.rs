@@ -61,6 +61,7 @@ pub(crate) fn submission(status: SubmissionStatus, code_key: Option<String>) -> 
         revision: 0,
         created_at: NOW,
         updated_at: NOW,
+        test_shift: None,
         request_id: None,
         history: Vec::new(),
     }

@@ -10,3 +10,4 @@ mod lookup;
 mod lookup_limits;
 mod outcomes;
 mod receipts;
+mod test_time;

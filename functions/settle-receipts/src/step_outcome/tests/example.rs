@@ -23,6 +23,7 @@ pub(crate) fn submission(created_at: Timestamp) -> Submission {
         consent: None,
         day: "1970-01-01".to_owned(),
         created_at,
+        test_shift: None,
         request_id: None,
     };
     Submission {

@@ -37,7 +37,7 @@ pub(super) fn card(item: &ReviewItem, screen: &str, now: Timestamp) -> Markup {
                     @if *is_spot_check { " " (pill("paused", "second look")) }
                 }
                 p.soft {
-                    "Sent " (zoned_time(submission.created_at, campaign.timezone)) ", " (span_in_words(now.since(submission.created_at))) " ago"
+                    "Sent " (zoned_time(submission.created_at, campaign.timezone)) ", " (span_in_words(now.since(submission.sent_at()))) " ago"
                     @if let Some(region) = &submission.region { " from " (region) }
                     @if let Some(channel) = submission.channel { " by " (channel) }
                 }
