@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use common::app::auth::{DEFAULT_PER_MINUTE, key_prefix};
 use common::domain::campaign::{Campaign, CodePolicy, PhoneLimits, Window, WrongCodeLimit};
 use common::domain::cipher::{SecretKey, printed};
+use common::domain::code::Alphabet;
 use common::domain::code_record::CodeKey;
 use common::domain::codebook::{Batch, BatchStatus, CodeBook, DEFAULT_CODE_SYMBOLS, Origin};
 use common::domain::message::MessageOverrides;
@@ -323,6 +324,7 @@ fn book(batches: Vec<Batch>) -> CodeBook {
     CodeBook {
         minting_key: SecretKey::from_random([1; 32]),
         digest_key: SecretKey::from_random([2; 32]),
+        alphabet: Alphabet::Mixed,
         minted_length: Some(DEFAULT_CODE_SYMBOLS),
         minted: MINTED,
         batches,

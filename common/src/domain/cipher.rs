@@ -1,4 +1,4 @@
-//! The keyed permutation between serial numbers and codes: FF1 (NIST SP 800-38G) over the 31 code symbols.
+//! The keyed permutation between serial numbers and codes: FF1 (NIST SP 800-38G) over the symbols of codes.
 //!
 //! A library does the rounds. Halves of a code are computed here in 64 and 128 bits: minting makes
 //! millions of codes, and general arithmetic is many times slower.
@@ -6,9 +6,7 @@
 use aes::Aes256;
 use fpe::ff1::{FF1, NumeralString, Operations};
 
-use super::code::SYMBOLS;
-
-pub(super) const RADIX: u32 = 31;
+use super::code::Alphabet;
 
 /// Shorter codes are too easy to guess; longer ones do not keep each half below 2^64.
 pub const CODE_SYMBOLS: std::ops::RangeInclusive<u8> = 8..=24;
@@ -33,30 +31,33 @@ masked_debug!(SecretKey);
 
 pub struct CodeCipher {
     ff1: FF1<Aes256>,
+    alphabet: Alphabet,
     left: u8,
     right: u8,
 }
 
 impl CodeCipher {
-    pub fn new(key: &SecretKey, symbols: u8) -> Option<Self> {
+    pub fn new(key: &SecretKey, alphabet: Alphabet, symbols: u8) -> Option<Self> {
         if !CODE_SYMBOLS.contains(&symbols) {
             return None;
         }
-        let ff1 = FF1::new(key.expose(), RADIX).ok()?;
+        let ff1 = FF1::new(key.expose(), alphabet.radix()).ok()?;
         let left = symbols / 2;
         Some(Self {
             ff1,
+            alphabet,
             left,
             right: symbols - left,
         })
     }
 
     pub fn encipher(&self, serial: u64) -> Option<String> {
-        let right_size = power(self.right);
+        let radix = self.alphabet.radix();
+        let right_size = power(radix, self.right);
         let serial = u128::from(serial);
         let left = u64::try_from(serial / u128::from(right_size)).ok()?;
         let right = u64::try_from(serial % u128::from(right_size)).ok()?;
-        if left >= power(self.left) {
+        if left >= power(radix, self.left) {
             return None;
         }
         let plain = Numerals {
@@ -71,8 +72,8 @@ impl CodeCipher {
         };
         let code = self.ff1.encrypt(&[], &plain).ok()?;
         let mut text = String::with_capacity(usize::from(self.left + self.right));
-        code.left.write(&mut text)?;
-        code.right.write(&mut text)?;
+        code.left.write(self.alphabet, &mut text)?;
+        code.right.write(self.alphabet, &mut text)?;
         Some(text)
     }
 
@@ -83,11 +84,12 @@ impl CodeCipher {
         }
         let (left, right) = symbols.split_at_checked(usize::from(self.left))?;
         let code = Numerals {
-            left: Half::read(left)?,
-            right: Half::read(right)?,
+            left: Half::read(self.alphabet, left)?,
+            right: Half::read(self.alphabet, right)?,
         };
         let plain = self.ff1.decrypt(&[], &code).ok()?;
-        let serial = u128::from(plain.left.value) * u128::from(power(self.right))
+        let serial = u128::from(plain.left.value)
+            * u128::from(power(self.alphabet.radix(), self.right))
             + u128::from(plain.right.value);
         u64::try_from(serial).ok()
     }
@@ -105,12 +107,12 @@ pub fn printed(normal: &str) -> String {
     text
 }
 
-/// 31^count, at most 31^12.
-fn power(count: u8) -> u64 {
-    u64::from(RADIX).saturating_pow(u32::from(count))
+/// At most 31^12.
+fn power(radix: u32, count: u8) -> u64 {
+    u64::from(radix).saturating_pow(u32::from(count))
 }
 
-/// Halves of a code, each below 31^count.
+/// Halves of a code, each below radix^count.
 struct Numerals {
     left: Half,
     right: Half,
@@ -122,11 +124,10 @@ struct Half {
 }
 
 impl Half {
-    fn read(symbols: &[u8]) -> Option<Self> {
+    fn read(alphabet: Alphabet, symbols: &[u8]) -> Option<Self> {
         let mut value: u64 = 0;
         for symbol in symbols {
-            let digit = SYMBOLS.iter().position(|known| known == symbol)?;
-            value = value * u64::from(RADIX) + u64::try_from(digit).ok()?;
+            value = value * u64::from(alphabet.radix()) + alphabet.value_of(*symbol)?;
         }
         Some(Self {
             value,
@@ -134,13 +135,14 @@ impl Half {
         })
     }
 
-    fn write(&self, text: &mut String) -> Option<()> {
-        let mut place = power(self.count);
+    fn write(&self, alphabet: Alphabet, text: &mut String) -> Option<()> {
+        let (symbols, radix) = (alphabet.symbols(), alphabet.radix());
+        let mut place = power(radix, self.count);
         let mut rest = self.value;
         for _ in 0..self.count {
-            place /= u64::from(RADIX);
+            place /= u64::from(radix);
             let digit = usize::try_from(rest / place).ok()?;
-            text.push(char::from(*SYMBOLS.get(digit)?));
+            text.push(char::from(*symbols.get(digit)?));
             rest %= place;
         }
         Some(())
@@ -151,9 +153,8 @@ impl NumeralString for Numerals {
     type Ops = Half;
 
     fn is_valid(&self, radix: u32) -> bool {
-        radix == RADIX
-            && self.left.value < power(self.left.count)
-            && self.right.value < power(self.right.count)
+        self.left.value < power(radix, self.left.count)
+            && self.right.value < power(radix, self.right.count)
     }
 
     fn numeral_count(&self) -> usize {
@@ -206,16 +207,16 @@ impl Operations for Half {
         }
     }
 
-    fn add_mod_exp(self, other: impl Iterator<Item = u8>, _radix: u32, count: usize) -> Self {
-        let (other, size, count) = reduced(other, count);
+    fn add_mod_exp(self, other: impl Iterator<Item = u8>, radix: u32, count: usize) -> Self {
+        let (other, size, count) = reduced(other, radix, count);
         Self {
             value: wrap(u128::from(self.value) + other, size),
             count,
         }
     }
 
-    fn sub_mod_exp(self, other: impl Iterator<Item = u8>, _radix: u32, count: usize) -> Self {
-        let (other, size, count) = reduced(other, count);
+    fn sub_mod_exp(self, other: impl Iterator<Item = u8>, radix: u32, count: usize) -> Self {
+        let (other, size, count) = reduced(other, radix, count);
         Self {
             value: wrap(u128::from(self.value) + size - other, size),
             count,
@@ -223,9 +224,9 @@ impl Operations for Half {
     }
 }
 
-fn reduced(bytes: impl Iterator<Item = u8>, count: usize) -> (u128, u128, u8) {
+fn reduced(bytes: impl Iterator<Item = u8>, radix: u32, count: usize) -> (u128, u128, u8) {
     let count = u8::try_from(count).unwrap_or(u8::MAX);
-    let size = u128::from(power(count));
+    let size = u128::from(power(radix, count));
     let number = bytes.fold(0u128, |number, byte| (number << 8) | u128::from(byte));
     (number % size, size, count)
 }
@@ -244,11 +245,41 @@ mod tests {
     /// A change makes printed codes worthless.
     #[test]
     fn the_codes_of_a_key_never_change() {
-        let cipher = CodeCipher::new(&SecretKey::from_random([7; 32]), 12).expect("a length");
+        let key = SecretKey::from_random([7; 32]);
+        let cipher = CodeCipher::new(&key, Alphabet::Mixed, 12).expect("a length");
         let codes: Vec<_> = (0..3)
             .filter_map(|serial| cipher.encipher(serial))
             .collect();
         assert_eq!(codes, ["6BXE3K3ZVT57", "MJQW3WYXNVKY", "XX3NF69VCRJC"]);
+    }
+
+    /// FF1 sample 7 of NIST.
+    #[test]
+    fn digits_are_enciphered_as_in_the_standards_sample() {
+        let key = "2b7e151628aed2a6abf7158809cf4f3cef4359d8d580aa4f7f036d6f04fc6a94";
+        let key = hex::decode(key).expect("hexadecimal");
+        let key = SecretKey::from_random(key.try_into().expect("32 bytes"));
+        let cipher = CodeCipher::new(&key, Alphabet::Digits, 10).expect("a length");
+        assert_eq!(cipher.encipher(123_456_789).as_deref(), Some("6657667009"));
+        assert_eq!(cipher.encipher(10_u64.pow(10)), None);
+    }
+
+    #[test]
+    fn letters_typed_for_digits_are_read_as_digits() {
+        let key = SecretKey::from_random([7; 32]);
+        let cipher = CodeCipher::new(&key, Alphabet::Digits, 12).expect("a length");
+        let serial = (0..100).find(|serial| {
+            let code = cipher.encipher(*serial).expect("in range");
+            code.contains('0') && code.contains('1')
+        });
+        let code = cipher
+            .encipher(serial.expect("one of them"))
+            .expect("in range");
+        for (zero, one) in [("O", "I"), ("O", "L"), ("0", "L")] {
+            let typed = code.replace('0', zero).replace('1', one);
+            assert_eq!(cipher.decipher(&typed), serial, "{typed}");
+        }
+        assert_eq!(cipher.decipher(&code.replace('0', "Q")), None);
     }
 
     #[test]
@@ -276,41 +307,51 @@ mod tests {
         assert!(valid(largest, largest, 31));
         assert!(!valid(largest + 1, 0, 31));
         assert!(!valid(0, largest + 1, 31));
-        assert!(!valid(0, 0, 10));
+        assert!(valid(9_999, 9_999, 10));
+        assert!(!valid(10_000, 0, 10));
+    }
+
+    fn alphabet() -> impl Strategy<Value = Alphabet> {
+        prop::sample::select(&Alphabet::ALL[..])
     }
 
     proptest! {
         #[test]
         fn our_arithmetic_agrees_with_the_arbitrary_precision_one(
-            key in any::<[u8; 32]>(), symbols in CODE_SYMBOLS, serial in 0u64..852_891_037_441
+            key in any::<[u8; 32]>(), alphabet in alphabet(), symbols in CODE_SYMBOLS, serial in any::<u64>()
         ) {
+            let radix = alphabet.radix();
+            let serial = serial % power(radix, 8);
             let mut digits = vec![0u16; usize::from(symbols)];
             let mut rest = serial;
             for digit in digits.iter_mut().rev() {
-                *digit = u16::try_from(rest % 31).expect("below 31");
-                rest /= 31;
+                *digit = u16::try_from(rest % u64::from(radix)).expect("below it");
+                rest /= u64::from(radix);
             }
-            let ff1 = FF1::<Aes256>::new(&key, RADIX).expect("a radix");
+            let ff1 = FF1::<Aes256>::new(&key, radix).expect("a radix");
             let expected: Vec<u16> =
                 ff1.encrypt(&[], &fpe::ff1::FlexibleNumeralString::from(digits)).expect("valid").into();
-            let cipher = CodeCipher::new(&SecretKey::from_random(key), symbols).expect("a length");
+            let cipher = CodeCipher::new(&SecretKey::from_random(key), alphabet, symbols).expect("a length");
             let code = cipher.encipher(serial).expect("in range");
-            let digit = |symbol: u8| SYMBOLS.iter().position(|known| *known == symbol).expect("a symbol");
-            let ours: Vec<usize> = code.bytes().map(digit).collect();
-            prop_assert_eq!(ours, expected.into_iter().map(usize::from).collect::<Vec<_>>());
+            let ours: Vec<u64> = code.bytes().map(|symbol| alphabet.value_of(symbol).expect("a symbol")).collect();
+            prop_assert_eq!(ours, expected.into_iter().map(u64::from).collect::<Vec<_>>());
         }
 
         #[test]
-        fn deciphering_undoes_enciphering(key in any::<[u8; 32]>(), symbols in CODE_SYMBOLS, serial in 0u64..852_891_037_441) {
-            let cipher = CodeCipher::new(&SecretKey::from_random(key), symbols).expect("a length");
-            let code = cipher.encipher(serial).expect("31^8 serial numbers fit every length");
+        fn deciphering_undoes_enciphering(
+            key in any::<[u8; 32]>(), alphabet in alphabet(), symbols in CODE_SYMBOLS, serial in any::<u64>()
+        ) {
+            let serial = serial % power(alphabet.radix(), 8);
+            let cipher = CodeCipher::new(&SecretKey::from_random(key), alphabet, symbols).expect("a length");
+            let code = cipher.encipher(serial).expect("so many serial numbers fit every length");
+            prop_assert!(code.bytes().all(|symbol| alphabet.symbols().contains(&symbol)));
             prop_assert_eq!(code.len(), usize::from(symbols));
             prop_assert_eq!(cipher.decipher(&code), Some(serial));
         }
 
         #[test]
         fn every_text_deciphers_to_something_or_nothing(text in ".{0,30}") {
-            let cipher = CodeCipher::new(&SecretKey::from_random([1; 32]), 12).expect("a length");
+            let cipher = CodeCipher::new(&SecretKey::from_random([1; 32]), Alphabet::Mixed, 12).expect("a length");
             if let Some(serial) = cipher.decipher(&text) {
                 prop_assert_eq!(cipher.encipher(serial), Some(text));
             }

@@ -10,6 +10,45 @@ use super::unicode::{composed, folded, has_control, is_dash, is_format, stripped
 /// The symbols of minted codes and references, in the order of their values: no 0, 1, I, L or O.
 pub const SYMBOLS: &[u8; 31] = b"23456789ABCDEFGHJKMNPQRSTUVWXYZ";
 
+text_enum! {
+    /// The symbols of a scope's minted codes.
+    #[derive(Default)]
+    pub enum Alphabet {
+        /// [`SYMBOLS`].
+        #[default]
+        Mixed = "mixed",
+        /// For keypads of phones, as with USSD.
+        Digits = "digits",
+    }
+}
+
+impl Alphabet {
+    pub(crate) fn symbols(self) -> &'static [u8] {
+        match self {
+            Self::Mixed => SYMBOLS,
+            Self::Digits => b"0123456789",
+        }
+    }
+
+    pub(crate) fn radix(self) -> u32 {
+        match self {
+            Self::Mixed => 31,
+            Self::Digits => 10,
+        }
+    }
+
+    /// Place of a symbol as typed: letters that look like a digit are that digit.
+    pub(crate) fn value_of(self, typed: u8) -> Option<u64> {
+        let symbol = match (self, typed) {
+            (Self::Digits, b'O') => b'0',
+            (Self::Digits, b'I' | b'L') => b'1',
+            (Self::Mixed | Self::Digits, symbol) => symbol,
+        };
+        let place = self.symbols().iter().position(|known| *known == symbol)?;
+        u64::try_from(place).ok()
+    }
+}
+
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Code {

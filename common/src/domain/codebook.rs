@@ -10,7 +10,8 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-use super::cipher::{CODE_SYMBOLS, CodeCipher, RADIX, SecretKey};
+use super::cipher::{CODE_SYMBOLS, CodeCipher, SecretKey};
+use super::code::Alphabet;
 
 pub const DEFAULT_CODE_SYMBOLS: u8 = 12;
 
@@ -21,6 +22,8 @@ pub const ACCEPTABLE_ODDS: f64 = 1e-6;
 pub struct CodeBook {
     pub minting_key: SecretKey,
     pub digest_key: SecretKey,
+    /// One for the scope, fixed with the length.
+    pub alphabet: Alphabet,
     /// One length for the scope; `None` until codes are minted.
     pub minted_length: Option<u8>,
     /// Lower serial numbers are taken.
@@ -106,9 +109,13 @@ impl CodeBook {
         }
     }
 
-    /// The minted length, otherwise the default, or the next that no imported code has.
-    pub fn length_to_mint(&self) -> Option<u8> {
-        let is_free = |length: &u8| self.source_of(usize::from(*length)).is_none();
+    /// The minted length, otherwise the default, or the next that no imported code has and at which
+    /// so many codes are hard to guess.
+    pub fn length_to_mint(&self, count: u64) -> Option<u8> {
+        let is_free = |length: &u8| {
+            self.source_of(usize::from(*length)).is_none()
+                && self.odds(count, *length) <= ACCEPTABLE_ODDS
+        };
         let mut longer = DEFAULT_CODE_SYMBOLS..=*CODE_SYMBOLS.end();
         self.minted_length.or_else(|| longer.find(is_free))
     }
@@ -166,7 +173,7 @@ impl CodeBook {
     }
 
     pub fn cipher(&self) -> Option<CodeCipher> {
-        CodeCipher::new(&self.minting_key, self.minted_length?)
+        CodeCipher::new(&self.minting_key, self.alphabet, self.minted_length?)
     }
 
     /// HMAC-SHA-256 in hexadecimal.
@@ -184,9 +191,12 @@ impl CodeBook {
 
     /// Odds in one attempt, without withdrawn codes.
     pub fn odds_of_a_guess(&self) -> f64 {
-        let of_length =
-            |length| as_f64(self.good_codes()) / f64::from(RADIX).powi(i32::from(length));
+        let of_length = |length| self.odds(self.good_codes(), length);
         self.minted_length.map_or(0.0, of_length)
+    }
+
+    fn odds(&self, codes: u64, length: u8) -> f64 {
+        as_f64(codes) / f64::from(self.alphabet.radix()).powi(i32::from(length))
     }
 
     /// Minted codes that are valid, or will be once their file is written.

@@ -164,6 +164,7 @@ mod tests {
 
     use super::*;
     use crate::domain::cipher::{SecretKey, printed};
+    use crate::domain::code::Alphabet;
     use crate::domain::code_record::CodeHold;
     use crate::domain::codebook::{Batch, DEFAULT_CODE_SYMBOLS, Origin};
     use crate::domain::ids::{EntrantId, SubmissionId};
@@ -184,6 +185,7 @@ mod tests {
         CodeBook {
             minting_key: SecretKey::from_random([7; 32]),
             digest_key: SecretKey::from_random([9; 32]),
+            alphabet: Alphabet::Mixed,
             minted_length: Some(DEFAULT_CODE_SYMBOLS),
             minted: 20,
             batches: vec![

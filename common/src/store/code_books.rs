@@ -16,6 +16,7 @@ use crate::aws::Aws;
 use crate::aws::deployment_secret::{DeploymentSecrets, SecretVersion};
 use crate::config::{ConfigError, Env};
 use crate::domain::cipher::SecretKey;
+use crate::domain::code::Alphabet;
 use crate::domain::codebook::{Batch, CodeBook};
 use crate::domain::key_encryption::KeyContext;
 use crate::domain::scope::Scope;
@@ -46,9 +47,15 @@ struct Stored {
     /// Proof that the right secret encrypts phones.
     people_check: Option<String>,
     minted_length: Option<u8>,
+    #[serde(default, skip_serializing_if = "is_mixed")]
+    alphabet: Alphabet,
     minted: u64,
     batches: Vec<Batch>,
     revision: u64,
+}
+
+fn is_mixed(alphabet: &Alphabet) -> bool {
+    *alphabet == Alphabet::Mixed
 }
 
 /// Changes are conditional on this revision.
@@ -234,6 +241,7 @@ impl CodeBooks {
             secret_version: secret.id.clone(),
             people_check: Some(secret.secret.people_check()),
             minted_length: book.minted_length,
+            alphabet: book.alphabet,
             minted: book.minted,
             batches: book.batches.clone(),
             revision: *revision,
@@ -280,6 +288,7 @@ fn decrypted(
 fn read(item: &Item, scope: &Scope, secret: Arc<SecretVersion>) -> Result<StoredBook, StoreError> {
     let Stored {
         minted_length,
+        alphabet,
         minted,
         batches,
         revision,
@@ -290,6 +299,7 @@ fn read(item: &Item, scope: &Scope, secret: Arc<SecretVersion>) -> Result<Stored
         minting_key: key(KeyContext::Minting(scope), MINTING_KEY)?,
         digest_key: key(KeyContext::Digests(scope), DIGEST_KEY)?,
         minted_length,
+        alphabet,
         minted,
         batches,
     };

@@ -6,6 +6,7 @@ pub mod test_data;
 pub mod versions;
 
 use common::domain::cipher::SecretKey;
+use common::domain::code::Alphabet;
 use common::store::campaigns::{PauseChange, StoredCampaign};
 
 use self::meaning::{PhonesOver, is_lower, range_above};
@@ -229,6 +230,7 @@ fn new_book() -> CodeBook {
     CodeBook {
         minting_key: SecretKey::from_random(random::bytes()),
         digest_key: SecretKey::from_random(random::bytes()),
+        alphabet: Alphabet::Mixed,
         minted_length: None,
         minted: 0,
         batches: Vec::new(),

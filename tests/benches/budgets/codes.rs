@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use common::domain::cipher::{CodeCipher, SecretKey};
+use common::domain::code::Alphabet;
 use common::domain::codebook::{
     Batch, BatchStatus, BookMatch, CodeBook, DEFAULT_CODE_SYMBOLS, Origin,
 };
@@ -50,6 +51,7 @@ fn book(minted: u64) -> CodeBook {
     CodeBook {
         minting_key: SecretKey::from_random([1; 32]),
         digest_key: SecretKey::from_random([2; 32]),
+        alphabet: Alphabet::Mixed,
         minted_length: Some(DEFAULT_CODE_SYMBOLS),
         minted,
         batches: vec![Batch {

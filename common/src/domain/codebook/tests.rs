@@ -4,6 +4,7 @@ fn book(batches: Vec<Batch>) -> CodeBook {
     CodeBook {
         minting_key: SecretKey::from_random([7; 32]),
         digest_key: SecretKey::from_random([9; 32]),
+        alphabet: Alphabet::Mixed,
         minted_length: Some(DEFAULT_CODE_SYMBOLS),
         minted: 100,
         batches,
@@ -170,13 +171,36 @@ fn minted_codes_take_the_first_length_without_imported_ones() {
             minted_length: None,
             ..book(batches)
         }
-        .length_to_mint()
+        .length_to_mint(1_000_000_000)
     };
     assert_eq!(next(&[8, 13]), Some(12));
     assert_eq!(next(&[12]), Some(13));
     assert_eq!(next(&[12, 13, 15]), Some(14));
     assert_eq!(next(&(12..=24).collect::<Vec<_>>()), None);
-    assert_eq!(book(Vec::new()).length_to_mint(), Some(12));
+    assert_eq!(book(Vec::new()).length_to_mint(1), Some(12));
+}
+
+#[test]
+fn digits_are_as_many_as_keep_a_guess_hard() {
+    let digits = |imported: &[u8], count| {
+        CodeBook {
+            alphabet: Alphabet::Digits,
+            minted_length: None,
+            ..book(vec![imported_of(imported, BatchStatus::Active)])
+        }
+        .length_to_mint(count)
+    };
+    for (count, length) in [
+        (1, 12),
+        (1_000_000, 12),
+        (1_000_001, 13),
+        (10_000_000, 13),
+        (100_000_000, 14),
+        (1_000_000_000, 15),
+    ] {
+        assert_eq!(digits(&[8], count), Some(length), "{count}");
+    }
+    assert_eq!(digits(&[12], 1), Some(13), "12 are imported");
 }
 
 #[test]

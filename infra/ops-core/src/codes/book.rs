@@ -1,5 +1,6 @@
 //! Changes a scope's code book: read, change, write back if unchanged since.
 
+use common::domain::code::Alphabet;
 use common::store::code_books::SaveError;
 use common::store::transaction::backoff;
 
@@ -21,8 +22,12 @@ pub fn odds_line(book: &CodeBook) -> String {
     let Some(length) = book.minted_length else {
         return "No codes are minted.".to_owned();
     };
+    let symbols = match book.alphabet {
+        Alphabet::Mixed => "characters",
+        Alphabet::Digits => "digits",
+    };
     format!(
-        "{} would be right: {} good minted codes of {length} characters.",
+        "{} would be right: {} good minted codes of {length} {symbols}.",
         one_guess_in(book.odds_of_a_guess()),
         grouped(book.good_codes()),
     )

@@ -5,6 +5,7 @@ use std::num::NonZero;
 use std::{iter, thread};
 
 use common::domain::cipher::{CODE_SYMBOLS, CodeCipher, printed};
+use common::domain::code::Alphabet;
 use common::domain::codebook::{ACCEPTABLE_ODDS, DEFAULT_CODE_SYMBOLS, LengthSource};
 
 use super::book;
@@ -29,8 +30,12 @@ pub struct MintRequest {
     /// Name of the batch [default: batch-N]
     #[arg(long, value_name = "NAME")]
     pub batch: Option<String>,
+    /// `digits` for keypads, as with USSD; can only be set before the first minting of the environment [default: `mixed`,
+    /// letters and digits without those that look alike]
+    #[arg(long, value_name = "NAME")]
+    pub alphabet: Option<Alphabet>,
     /// Characters of a code; can only be set before the first minting of the environment [default: 12, or the next
-    /// length that no imported code has]
+    /// length that no imported code has and at which one guess in a million is right]
     #[arg(long, value_name = "N",
           value_parser = clap::value_parser!(u8).range(i64::from(*CODE_SYMBOLS.start())..=i64::from(*CODE_SYMBOLS.end())))]
     pub length: Option<u8>,
@@ -75,11 +80,13 @@ pub async fn reserve(
         count,
         prize,
         batch: name,
+        alphabet,
         length,
         allow_weak,
     } = request;
     book::change(books, scope, |book| {
-        book.minted_length = Some(length_to_mint(book, *length)?);
+        book.alphabet = alphabet_to_mint(book, *alphabet)?;
+        book.minted_length = Some(length_to_mint(book, *length, *count)?);
         let first = book.minted;
         let last = count
             .checked_sub(1)
@@ -126,8 +133,21 @@ pub async fn reserve(
     .await
 }
 
+/// All codes of a scope have one, so that a typed `O` means one thing.
+fn alphabet_to_mint(book: &CodeBook, wanted: Option<Alphabet>) -> Result<Alphabet> {
+    let minted = book.minted_length.map(|_| book.alphabet);
+    match (minted, wanted) {
+        (Some(minted), Some(wanted)) if minted != wanted => bail!(
+            "alphabet_fixed",
+            "codes of the alphabet `{minted}` are minted already, and all have one; leave --alphabet out, or mint in \
+             another campaign"
+        ),
+        (minted, wanted) => Ok(minted.or(wanted).unwrap_or_default()),
+    }
+}
+
 /// A length belongs to either minted or imported codes, whichever came first.
-fn length_to_mint(book: &CodeBook, wanted: Option<u8>) -> Result<u8> {
+fn length_to_mint(book: &CodeBook, wanted: Option<u8>, count: u64) -> Result<u8> {
     let Some(wanted) = wanted else {
         let message = format!(
             "codes of every length from {DEFAULT_CODE_SYMBOLS} to {} are imported here, and a length is either imported or \
@@ -135,7 +155,7 @@ fn length_to_mint(book: &CodeBook, wanted: Option<u8>) -> Result<u8> {
             CODE_SYMBOLS.end()
         );
         return book
-            .length_to_mint()
+            .length_to_mint(count)
             .ok_or_else(|| Failure::new("length_imported", message));
     };
     if let Some(minted) = book.minted_length.filter(|minted| *minted != wanted) {
@@ -251,6 +271,7 @@ mod tests {
         let book = CodeBook {
             minting_key: SecretKey::from_random([7; 32]),
             digest_key: SecretKey::from_random([9; 32]),
+            alphabet: Alphabet::Mixed,
             minted_length: Some(12),
             minted: first + count,
             batches: Vec::new(),

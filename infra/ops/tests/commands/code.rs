@@ -170,6 +170,38 @@ async fn codes_that_can_be_guessed_are_refused_unless_asked_for() {
 }
 
 #[tokio::test]
+async fn codes_of_digits_are_minted_and_stay_the_only_ones() {
+    let stack = Stack::with_chai().await;
+    let minted = mint(&stack, "a.csv", "3 --alphabet digits");
+    let minted = stack.json(minted).await;
+    assert_eq!(
+        (&minted["alphabet"], &minted["length"]),
+        (&json!("digits"), &json!(12))
+    );
+    for code in codes_in(&stack, "a.csv") {
+        let groups: Vec<_> = code.split('-').collect();
+        let is_group = |group: &&str| group.len() == 4 && group.bytes().all(|b| b.is_ascii_digit());
+        assert!(groups.len() == 3 && groups.iter().all(is_group), "{code}");
+        let typed = code.replace('0', "o").replace('1', "l").replace('-', " ");
+        let show = format!("code show {LIVE} '{typed}'");
+        let shown = stack.json(show).await;
+        assert_eq!(shown["code"]["batch"], "batch-1", "{typed}");
+    }
+    stack
+        .refused(
+            mint(&stack, "b.csv", "3 --alphabet mixed"),
+            "alphabet_fixed",
+        )
+        .await;
+    let text = stack.fine(mint(&stack, "b.csv", "3")).await;
+    assert_contains!(text, "6 good minted codes of 12 digits.");
+    let error = stack
+        .refused(mint(&stack, "c.csv", "1000000"), "codes_too_weak")
+        .await;
+    assert_contains!(error.message, "--length");
+}
+
+#[tokio::test]
 async fn existing_file_is_not_overwritten() {
     let stack = Stack::with_chai().await;
     stack.file("codes.csv", "precious");

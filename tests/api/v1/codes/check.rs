@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use common::domain::campaign::CodePolicy;
-use common::domain::codebook::BatchStatus;
+use common::domain::code::Alphabet;
+use common::domain::codebook::{BatchStatus, CodeBook};
 use common::domain::scope::Environment;
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, phone, plain};
@@ -250,6 +251,23 @@ async fn imported_codes_of_the_usual_length_are_looked_up() {
         "invalid",
         "it is not deciphered"
     );
+}
+
+#[tokio::test]
+async fn code_of_digits_is_read_with_the_letters_that_look_alike() {
+    let campaign = TestCampaign::plain().await;
+    let change = |book: &mut CodeBook| book.alphabet = Alphabet::Digits;
+    let book = campaign.change_book(Environment::Test, change).await;
+    let cipher = book.cipher().expect("a length");
+    for (number, one) in [(1, "l"), (2, "I")] {
+        let code = cipher.encipher(number.into()).expect("in range");
+        let typed = code.replace('0', "O").replace('1', one);
+        assert_eq!(said_of(&campaign, &typed).await, valid(), "{typed}");
+        assert_eq!(campaign.outcome(&phone(number), &typed).await, "entered");
+        assert_eq!(campaign.outcome(&phone(9), &code).await, "already_used");
+    }
+    let letters = campaign.code(3);
+    assert_eq!(campaign.outcome(&phone(1), &letters).await, "invalid");
 }
 
 #[tokio::test]

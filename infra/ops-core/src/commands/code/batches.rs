@@ -82,6 +82,7 @@ fn report(scope: &Scope, book: &CodeBook, usage: Option<&AllUsage>) -> Report {
     let json = json!({
         "scope": scope,
         "batches": batches,
+        "alphabet": book.alphabet,
         "length": book.minted_length,
         "minted": book.minted,
         "odds_of_a_guess": book.odds_of_a_guess(),

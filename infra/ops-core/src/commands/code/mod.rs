@@ -131,6 +131,7 @@ fn mint_report(scope: &Scope, batch: &Batch, book: &CodeBook, output: &Path) -> 
         "count": batch.count(),
         "prize": batch.prize,
         "output": output.display().to_string(),
+        "alphabet": book.alphabet,
         "length": book.minted_length,
         "minted": book.minted,
         "odds_of_a_guess": book.odds_of_a_guess(),
