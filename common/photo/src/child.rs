@@ -25,10 +25,9 @@ pub fn serve_if_asked() {
 /// Functions do not call it and so do not contain the encoder.
 pub fn copy_if_asked() {
     answer_if_asked(SHOW_VARIABLE, |luma, _| {
-        let copy = sanitized_copy::encode(&luma)?;
-        let bytes = u64::try_from(copy.len()).map_err(io::Error::other)?;
-        tell(&Line::Copy(bytes))?;
-        io::stdout().lock().write_all(&copy)
+        io::stdout()
+            .lock()
+            .write_all(&sanitized_copy::encode(&luma)?)
     });
 }
 

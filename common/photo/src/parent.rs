@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use common::config::{ConfigError, Env};
 use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::pipe;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -50,6 +50,9 @@ impl Default for Limits {
 /// Output of a child: ten texts of 400 characters, at most six bytes each when escaped, and
 /// overhead.
 const MAX_OUTPUT_BYTES: u64 = 10 * 400 * 6 + 4_096;
+
+/// The last chunk of a PNG file, which shows that a copy is whole.
+const PNG_END: &[u8] = b"IEND\xae\x42\x60\x82";
 
 #[derive(Debug)]
 pub struct PhotoReader {
@@ -91,13 +94,15 @@ impl PhotoReader {
     /// characters. The child stops after the pass that found a receipt, after the last one, or at
     /// the deadline.
     pub async fn read(&self, photo: &[u8]) -> Result<Vec<String>, Unreadable> {
-        let mut received = ChildOutput::default();
-        let in_time = self
-            .ask(JOB_VARIABLE, photo, |output| {
-                read_lines(output, &mut received)
-            })
-            .await?;
-        received.outcome(in_time.is_some())
+        let mut texts = Vec::new();
+        let asking = self.ask(JOB_VARIABLE, photo, |output| read_texts(output, &mut texts));
+        let why_none = asking.await?.unwrap_or(Unreadable::TooSlow);
+        // Texts count even after a crash or timeout.
+        if texts.is_empty() {
+            Err(why_none)
+        } else {
+            Ok(texts)
+        }
     }
 
     /// Makes a copy that is safe to show: a PNG file of the gray pixels alone, upright, of a
@@ -169,44 +174,6 @@ impl Drop for ChildGuard {
     }
 }
 
-#[derive(Debug, Default)]
-struct ChildOutput {
-    texts: Vec<String>,
-    last_line: Option<Line>,
-}
-
-impl ChildOutput {
-    /// False for the last line.
-    fn push(&mut self, line: &str) -> bool {
-        match serde_json::from_str(line) {
-            Ok(Line::Found(text)) if text.chars().count() <= MAX_TEXT_CHARS => {
-                if self.texts.len() < MAX_TEXTS && !self.texts.contains(&text) {
-                    self.texts.push(text);
-                }
-                true
-            }
-            // Without a last line, the child is another program, or broken.
-            last => {
-                self.last_line = last.ok();
-                false
-            }
-        }
-    }
-
-    /// Texts count even after a crash or timeout.
-    fn outcome(self, in_time: bool) -> Result<Vec<String>, Unreadable> {
-        if !self.texts.is_empty() {
-            return Ok(self.texts);
-        }
-        Err(match self.last_line {
-            Some(Line::NotDecoded(fault)) => fault.into(),
-            Some(Line::Finished) => Unreadable::NoQrCode,
-            Some(Line::Found(_) | Line::Copy(_)) | None if in_time => Unreadable::Crashed,
-            Some(Line::Found(_) | Line::Copy(_)) | None => Unreadable::TooSlow,
-        })
-    }
-}
-
 async fn exchange<T>(input: pipe::Sender, photo: &[u8], read: impl Future<Output = T>) -> T {
     let write = async move {
         let mut input = input;
@@ -221,60 +188,61 @@ async fn exchange<T>(input: pipe::Sender, photo: &[u8], read: impl Future<Output
     }
 }
 
-async fn read_lines(output: pipe::Receiver, received: &mut ChildOutput) {
+/// Collects texts up to the last line, and returns the reason if there are none.
+async fn read_texts(output: impl AsyncRead + Unpin, texts: &mut Vec<String>) -> Unreadable {
     let mut lines = BufReader::new(output.take(MAX_OUTPUT_BYTES)).lines();
     while let Ok(Some(line)) = lines.next_line().await {
-        if !received.push(&line) {
-            break;
+        match serde_json::from_str(&line) {
+            Ok(Line::Found(text)) if text.chars().count() <= MAX_TEXT_CHARS => {
+                if texts.len() < MAX_TEXTS && !texts.contains(&text) {
+                    texts.push(text);
+                }
+            }
+            Ok(Line::NotDecoded(fault)) => return fault.into(),
+            Ok(Line::Finished) => return Unreadable::NoQrCode,
+            // The child is another program, or broken.
+            Ok(Line::Found(_)) | Err(_) => break,
         }
     }
+    Unreadable::Crashed
 }
 
+/// Shows nothing else that the child may have written.
 async fn read_copy(output: pipe::Receiver) -> Result<Vec<u8>, Unreadable> {
-    let mut output = BufReader::new(output.take(MAX_SHOWN_BYTES));
-    let mut line = String::new();
-    output.read_line(&mut line).await?;
-    let bytes = match serde_json::from_str(&line) {
-        Ok(Line::Copy(bytes)) => bytes,
-        Ok(Line::NotDecoded(fault)) => return Err(fault.into()),
-        Ok(Line::Found(_) | Line::Finished) | Err(_) => return Err(Unreadable::Crashed),
-    };
     let mut copy = Vec::new();
-    output.read_to_end(&mut copy).await?;
-    let is_whole = u64::try_from(copy.len()).is_ok_and(|read| read == bytes);
-    // Nothing else that the child may have written is shown.
-    let is_copy = PhotoType::from_magic_bytes(&copy) == Some(PhotoType::Png);
-    if is_whole && is_copy {
-        Ok(copy)
-    } else {
-        Err(Unreadable::Crashed)
+    output.take(MAX_SHOWN_BYTES).read_to_end(&mut copy).await?;
+    if PhotoType::from_magic_bytes(&copy) == Some(PhotoType::Png) && copy.ends_with(PNG_END) {
+        return Ok(copy);
     }
+    Err(match serde_json::from_slice(&copy) {
+        Ok(Line::NotDecoded(fault)) => fault.into(),
+        Ok(Line::Found(_) | Line::Finished) | Err(_) => Unreadable::Crashed,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn no_more_texts_are_taken_than_the_most_and_each_only_once() {
-        let mut received = ChildOutput::default();
-        for number in 0..=MAX_TEXTS {
-            for _ in 0..2 {
-                assert!(received.push(&format!(r#"{{"found":"{number}"}}"#)));
-            }
-        }
-        assert_eq!(
-            received.texts,
-            (0..MAX_TEXTS)
-                .map(|number| number.to_string())
-                .collect::<Vec<_>>()
-        );
+    async fn read(output: String) -> Vec<String> {
+        let mut texts = Vec::new();
+        let why_none = read_texts(output.as_bytes(), &mut texts).await;
+        assert!(matches!(why_none, Unreadable::Crashed));
+        texts
     }
 
-    #[test]
-    fn a_text_that_is_too_long_is_not_the_childs_language() {
-        let line = |characters: usize| format!(r#"{{"found":"{}"}}"#, "é".repeat(characters));
-        assert!(ChildOutput::default().push(&line(MAX_TEXT_CHARS)));
-        assert!(!ChildOutput::default().push(&line(MAX_TEXT_CHARS + 1)));
+    #[tokio::test]
+    async fn texts_are_taken_once_and_no_more_than_the_most() {
+        let line = |number| format!("{{\"found\":\"{number}\"}}\n").repeat(2);
+        let expected: Vec<_> = (0..MAX_TEXTS).map(|number| number.to_string()).collect();
+        assert_eq!(read((0..=MAX_TEXTS).map(line).collect()).await, expected);
+    }
+
+    #[tokio::test]
+    async fn text_that_is_too_long_is_not_the_childs_language() {
+        let line = |characters: usize| format!("{{\"found\":\"{}\"}}\n", "é".repeat(characters));
+        let [longest, longer] = [MAX_TEXT_CHARS, MAX_TEXT_CHARS + 1].map(line);
+        assert_eq!(read(format!("{longest}{longer}{longest}")).await.len(), 1);
+        assert_eq!(read(format!("{longer}{longest}")).await, [""; 0]);
     }
 }

@@ -1,6 +1,6 @@
 //! The protocol between parent and child: the job is the child's only environment variable, the
-//! photo its standard input, JSON lines its standard output. Each text is written at once, so that
-//! the deadline loses none.
+//! photo its standard input, JSON lines or a copy its standard output. Each text is written at once,
+//! so that the deadline loses none.
 
 use std::time::Duration;
 
@@ -30,7 +30,5 @@ pub(crate) enum Line {
     Found(String),
     /// All passes ran, or a receipt was found.
     Finished,
-    /// So many bytes follow this line.
-    Copy(u64),
     NotDecoded(NotDecoded),
 }

@@ -5,7 +5,7 @@ use zune_core::colorspace::ColorSpace;
 use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
 
-use super::{NotDecoded, Samples, Size};
+use super::{NotDecoded, Size, push_gray};
 use crate::luma::Luma;
 
 /// Scans of a progressive photo: cameras make about ten, each a pass over all pixels.
@@ -69,7 +69,7 @@ pub(super) fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
     let mut gray = decoder.decode().map_err(NotDecoded::damaged)?;
     if !is_gray {
         let colors = std::mem::replace(&mut gray, Vec::with_capacity(size.pixels()));
-        Samples::Rgb.push_gray(&colors, &mut gray);
+        push_gray(3, &colors, &mut gray);
     }
     size.luma(gray, decoder.exif().map(Vec::as_slice))
 }

@@ -139,25 +139,16 @@ impl Size {
     }
 }
 
-#[derive(Clone, Copy)]
-enum Samples {
-    Gray,
-    GrayAlpha,
-    Rgb,
-    Rgba,
-}
-
-impl Samples {
-    /// Appends gray values; transparency is blended with white.
-    fn push_gray(self, samples: &[u8], gray: &mut Vec<u8>) {
-        match self {
-            Self::Gray => gray.extend_from_slice(samples),
-            Self::GrayAlpha => extend(gray, samples, |[g, a]| on_white(g, a)),
-            Self::Rgb => extend(gray, samples, brightness),
-            Self::Rgba => extend(gray, samples, |[r, g, b, a]| {
-                on_white(brightness([r, g, b]), a)
-            }),
-        }
+/// Appends gray values of samples with 1 to 4 channels: gray or colors, perhaps with alpha, which is
+/// blended with white.
+fn push_gray(channels: usize, samples: &[u8], gray: &mut Vec<u8>) {
+    match channels {
+        1 => gray.extend_from_slice(samples),
+        2 => extend(gray, samples, |[g, a]| on_white(g, a)),
+        3 => extend(gray, samples, brightness),
+        _ => extend(gray, samples, |[r, g, b, a]| {
+            on_white(brightness([r, g, b]), a)
+        }),
     }
 }
 

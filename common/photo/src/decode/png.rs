@@ -2,9 +2,9 @@
 
 use std::io::Cursor;
 
-use png::{BitDepth, ColorType, Decoder, Limits, Transformations};
+use png::{Decoder, Limits, Transformations};
 
-use super::{NotDecoded, Samples, Size};
+use super::{NotDecoded, Size, push_gray};
 use crate::luma::Luma;
 
 /// Decoder's memory for rows and ancillary chunks: a row of 16,384 pixels of 8 bytes is 128 KiB, an
@@ -27,19 +27,15 @@ pub(super) fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
             bytes: DECODER_BYTES,
         },
     );
+    // Eight bits for each of 1 to 4 channels.
     decoder.set_transformations(Transformations::EXPAND | Transformations::STRIP_16);
     decoder.set_ignore_text_chunk(true);
     decoder.set_ignore_iccp_chunk(true);
     let header = decoder.read_header_info().map_err(NotDecoded::damaged)?;
     let size = Size::bounded(header.width, header.height)?;
     let mut reader = decoder.read_info().map_err(NotDecoded::damaged)?;
-    let samples = match reader.output_color_type() {
-        (ColorType::Grayscale, BitDepth::Eight) => Samples::Gray,
-        (ColorType::GrayscaleAlpha, BitDepth::Eight) => Samples::GrayAlpha,
-        (ColorType::Rgb, BitDepth::Eight) => Samples::Rgb,
-        (ColorType::Rgba, BitDepth::Eight) => Samples::Rgba,
-        _ => return Err(NotDecoded::damaged("an unknown color type")),
-    };
+    let (color_type, _) = reader.output_color_type();
+    let channels = color_type.samples();
     let mut gray = Vec::with_capacity(size.pixels());
     if reader.info().interlaced {
         // Rows come in seven passes and are in order only at the end.
@@ -48,10 +44,10 @@ pub(super) fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
         reader
             .next_frame(&mut pixels)
             .map_err(NotDecoded::damaged)?;
-        samples.push_gray(&pixels, &mut gray);
+        push_gray(channels, &pixels, &mut gray);
     } else {
         while let Some(row) = reader.next_row().map_err(NotDecoded::damaged)? {
-            samples.push_gray(row.data(), &mut gray);
+            push_gray(channels, row.data(), &mut gray);
         }
     }
     size.luma(gray, reader.info().exif_metadata.as_deref())

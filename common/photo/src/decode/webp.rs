@@ -5,7 +5,7 @@ use std::io::Cursor;
 
 use image_webp::WebPDecoder;
 
-use super::{NotDecoded, Samples, Size};
+use super::{NotDecoded, Size, push_gray};
 use crate::luma::Luma;
 
 /// `RIFF`, the file's length and `WEBP`.
@@ -29,18 +29,14 @@ pub(super) fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
     }
     let (width, height) = decoder.dimensions();
     let size = Size::bounded(width, height)?;
-    let samples = if decoder.has_alpha() {
-        Samples::Rgba
-    } else {
-        Samples::Rgb
-    };
+    let channels = if decoder.has_alpha() { 4 } else { 3 };
     let bytes = decoder.output_buffer_size();
     let mut pixels = vec![0; bytes.ok_or_else(NotDecoded::too_large_for_memory)?];
     decoder
         .read_image(&mut pixels)
         .map_err(NotDecoded::damaged)?;
     let mut gray = Vec::with_capacity(size.pixels());
-    samples.push_gray(&pixels, &mut gray);
+    push_gray(channels, &pixels, &mut gray);
     drop(pixels);
     decoder.set_memory_limit(METADATA_BYTES);
     let exif = decoder.exif_metadata().ok().flatten();
