@@ -6,7 +6,7 @@
 //!   [`secrets`] and [`sts`] are embedded as well;
 //! - [`workers`] pass the events of storage, queues, [`streams`] and schedule to their functions;
 //! - [`tax_portal`] simulates the tax authority, which has the receipts of some [`shops`];
-//! - [`partner`] simulates a partner that validates codes, [`beacon`](mod@beacon) the public
+//! - [`partner`] simulates a partner that validates codes, by the same [`simulator`]; [`beacon`](mod@beacon) the public
 //!   randomness of draws;
 //! - [`demo`] loads the demo campaigns; [`first_screen`] prints how to try them, [`ready_file`]
 //!   writes it for programs;
@@ -27,6 +27,7 @@ pub mod ready_file;
 pub mod s3;
 pub mod secrets;
 pub mod shops;
+pub mod simulator;
 pub mod sqs;
 pub mod stack;
 pub mod streams;

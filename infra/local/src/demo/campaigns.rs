@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
+use crate::simulator::Case;
 use crate::{partner, tax_portal};
 
 /// The file `demo/campaigns.yaml`.
@@ -94,24 +95,21 @@ impl Simulator {
 
     /// Prefixes with their outcomes, under a heading.
     pub(super) fn cases(self) -> String {
-        let (heading, cases): (_, Vec<_>) = match self {
+        let (heading, cases) = match self {
             Self::TaxAuthority => (
                 "Receipts of the simulated tax authority: these letters, 01 or 02 for the shop, any number:",
-                tax_portal::cases::CASES
-                    .iter()
-                    .map(|case| (case.prefix, case.what))
-                    .collect(),
+                lines(tax_portal::cases::CASES),
             ),
             Self::Partner => (
                 "Codes of the simulated partner: these letters, then anything, such as OKAY-0001:",
-                partner::cases::CASES
-                    .iter()
-                    .map(|case| (case.prefix, case.what))
-                    .collect(),
+                lines(partner::cases::CASES),
             ),
         };
-        let line = |(prefix, what)| format!("    {prefix}  {what}\n");
-        let lines: String = cases.into_iter().map(line).collect();
-        format!("\n  {heading}\n{lines}")
+        format!("\n  {heading}\n{cases}")
     }
+}
+
+fn lines<B>(cases: &[Case<B>]) -> String {
+    let line = |case: &Case<B>| format!("    {}  {}\n", case.prefix, case.what);
+    cases.iter().map(line).collect()
 }

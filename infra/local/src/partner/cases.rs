@@ -2,17 +2,10 @@
 
 use self::Behavior::*;
 use self::Reply::*;
-
-/// Codes that begin with the same four letters.
-#[derive(Clone, Copy, Debug)]
-pub struct Case {
-    pub prefix: &'static str,
-    pub what: &'static str,
-    pub(super) behavior: Behavior,
-}
+use crate::simulator::{Case, case, find};
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Behavior {
+pub enum Behavior {
     Accept,
     Win,
     Fixed(Reply),
@@ -27,7 +20,7 @@ pub(super) enum Behavior {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Reply {
+pub enum Reply {
     /// HTTP status, partner's status and text.
     Status(u16, i64, &'static str),
     /// HTTP status, media type and body.
@@ -61,7 +54,7 @@ const TWO_DOCUMENTS: &str =
 const HTML: &str = "text/html; charset=utf-8";
 pub(super) const JSON: &str = "application/json";
 
-pub const CASES: &[Case] = &[
+pub const CASES: &[Case<Behavior>] = &[
     case("OKAY", "accepted, with 2 entries", Accept),
     case("WINS", "accepted, with an instant prize", Win),
     fixed("BADC", "refused: not a code", NOT_A_CODE),
@@ -130,15 +123,7 @@ pub const CASES: &[Case] = &[
     fixed("DRIP", "byte by byte, without end", Drip),
 ];
 
-const fn case(prefix: &'static str, what: &'static str, behavior: Behavior) -> Case {
-    Case {
-        prefix,
-        what,
-        behavior,
-    }
-}
-
-const fn fixed(prefix: &'static str, what: &'static str, reply: Reply) -> Case {
+const fn fixed(prefix: &'static str, what: &'static str, reply: Reply) -> Case<Behavior> {
     case(prefix, what, Fixed(reply))
 }
 
@@ -151,6 +136,5 @@ pub(super) fn normalize(code: &str) -> String {
 }
 
 pub(super) fn behavior(code: &str) -> Behavior {
-    let case = CASES.iter().find(|case| code.starts_with(case.prefix));
-    case.map_or(Fixed(NOT_A_CODE), |case| case.behavior)
+    find(CASES, code).map_or(Fixed(NOT_A_CODE), |case| case.behavior)
 }

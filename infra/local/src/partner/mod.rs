@@ -3,13 +3,12 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
 use axum::routing::post;
 
-use crate::loopback::{Loopback, Server};
+use crate::simulator::Simulator;
 
 pub mod cases;
 mod serve;
@@ -32,40 +31,18 @@ impl Default for PartnerOptions {
     }
 }
 
-pub struct SimulatedPartner {
-    /// [`PATH`] is below it.
-    pub base_url: String,
-    state: Arc<PartnerState>,
-    _server: Server,
-}
-
-struct PartnerState {
-    options: PartnerOptions,
-    memory: Mutex<Memory>,
-}
+pub type SimulatedPartner = Simulator<PartnerOptions, Redemptions>;
 
 #[derive(Default)]
-struct Memory {
-    asked: HashMap<String, u32>,
+pub struct Redemptions {
     owners: HashMap<String, String>,
     codes: Vec<String>,
 }
 
 impl SimulatedPartner {
+    /// [`PATH`] is below its base URL.
     pub async fn serve(options: PartnerOptions) -> io::Result<Self> {
-        let state = Arc::new(PartnerState {
-            options,
-            memory: Mutex::default(),
-        });
-        let router = Router::new()
-            .route(PATH, post(serve::answer))
-            .with_state(Arc::clone(&state));
-        let server = Loopback::bind(0).await?.serve(router);
-        Ok(Self {
-            base_url: server.url.clone(),
-            state,
-            _server: server,
-        })
+        Self::start(options, Router::new().route(PATH, post(serve::answer))).await
     }
 
     pub fn url(&self) -> String {
@@ -85,40 +62,15 @@ impl SimulatedPartner {
         redemptions
     }
 
-    pub fn redeemed_by(&self, code: &str) -> Option<String> {
-        let code = cases::normalize(code);
-        self.state.memory().owners.get(&code).cloned()
-    }
-
     pub fn codes(&self) -> Vec<String> {
         self.state.memory().codes.clone()
     }
-
-    /// Requests under a reference, whatever the reply.
-    pub fn asked(&self, reference: &str) -> u32 {
-        let memory = self.state.memory();
-        memory.asked.get(reference).copied().unwrap_or(0)
-    }
 }
 
-impl PartnerState {
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The request's number under its reference, from 1.
-    fn count(&self, reference: &str, code: &str) -> u32 {
-        let mut memory = self.memory();
-        memory.codes.push(code.to_owned());
-        let asked = memory.asked.entry(reference.to_owned()).or_default();
-        *asked = asked.saturating_add(1);
-        *asked
-    }
-
+impl Redemptions {
     /// False if another reference redeemed the code.
-    fn redeem(&self, code: &str, reference: &str) -> bool {
-        let mut memory = self.memory();
-        let owner = memory.owners.entry(code.to_owned());
+    fn redeem(&mut self, code: &str, reference: &str) -> bool {
+        let owner = self.owners.entry(code.to_owned());
         owner.or_insert_with(|| reference.to_owned()) == reference
     }
 }

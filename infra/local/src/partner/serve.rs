@@ -15,15 +15,16 @@ use futures_util::{StreamExt, stream};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::PartnerState;
 use super::cases::{
     ACCEPTED, Behavior, FAILURES, JSON, NOT_A_CODE, Reply, UNAVAILABLE, USED_BEFORE, WON, behavior,
     normalize,
 };
+use super::{PartnerOptions, Redemptions};
+use crate::simulator::{SimulatorState, respond, spaces};
 
-/// Parts have 62,500 bytes: 10 MB in all.
+/// 10 MB.
 const HUGE_PARTS: usize = 160;
-const HUGE_PART: Bytes = Bytes::from_static(&[b' '; 62_500]);
+
 /// The client must not follow.
 const AWAY: &str = "http://169.254.169.254/";
 const DRIP_INTERVAL: Duration = Duration::from_millis(20);
@@ -36,7 +37,7 @@ struct Question {
 }
 
 pub(super) async fn answer(
-    State(state): State<Arc<PartnerState>>,
+    State(state): State<Arc<SimulatorState<PartnerOptions, Redemptions>>>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
@@ -54,9 +55,10 @@ pub(super) async fn answer(
     else {
         return status(400, 400, "Bad request");
     };
-    let nth = state.count(&reference, &code);
+    let nth = state.count(&reference);
+    state.memory().codes.push(code.clone());
     let code = normalize(&code);
-    let accept = |prize| match state.redeem(&code, &reference) {
+    let accept = |prize| match state.memory().redeem(&code, &reference) {
         true => accepted(prize),
         false => fixed(USED_BEFORE),
     };
@@ -86,22 +88,19 @@ pub(super) async fn answer(
 fn accepted(prize: Option<&str>) -> Response {
     let (status, text) = prize.map_or((ACCEPTED, "Accepted"), |_| (WON, "You win"));
     let body = json!({ "status": status, "text": text, "entries": 2, "prize": prize });
-    respond(200, JSON, body.to_string())
+    respond(StatusCode::OK, JSON, body.to_string())
 }
 
 fn status(http: u16, status: i64, text: &str) -> Response {
     let body = json!({ "status": status, "text": text, "entries": null, "prize": null });
-    respond(http, JSON, body.to_string())
+    respond(status_code(http), JSON, body.to_string())
 }
 
 fn fixed(reply: Reply) -> Response {
     match reply {
         Reply::Status(http, code, text) => status(http, code, text),
-        Reply::Text(http, content_type, body) => respond(http, content_type, body),
-        Reply::Huge => {
-            let parts = (0..HUGE_PARTS).map(|_| Ok::<_, Infallible>(HUGE_PART));
-            respond(200, JSON, Body::from_stream(stream::iter(parts)))
-        }
+        Reply::Text(http, content_type, body) => respond(status_code(http), content_type, body),
+        Reply::Huge => respond(StatusCode::OK, JSON, spaces(HUGE_PARTS)),
         Reply::Move => (StatusCode::FOUND, [(LOCATION, AWAY)]).into_response(),
         Reply::Drip => {
             // JSON may begin with spaces.
@@ -110,7 +109,7 @@ fn fixed(reply: Reply) -> Response {
                 tokio::time::sleep(DRIP_INTERVAL).await;
                 part
             });
-            respond(200, JSON, Body::from_stream(parts))
+            respond(StatusCode::OK, JSON, Body::from_stream(parts))
         }
     }
 }
@@ -122,7 +121,6 @@ fn broken() -> Response {
     ([(CONTENT_LENGTH, "100")], body).into_response()
 }
 
-fn respond(http: u16, content_type: &'static str, body: impl Into<Body>) -> Response {
-    let status = StatusCode::from_u16(http).unwrap_or_default();
-    (status, [(CONTENT_TYPE, content_type)], body.into()).into_response()
+fn status_code(http: u16) -> StatusCode {
+    StatusCode::from_u16(http).unwrap_or_default()
 }

@@ -4,18 +4,10 @@ use chrono::Days;
 
 use self::Behavior::*;
 use self::Paper::*;
-
-/// Behavior for all codes with one prefix. A code is the prefix, the shop's two digits, then any running number:
-/// `GOOD010001` is a receipt of the first shop.
-#[derive(Clone, Copy, Debug)]
-pub struct Case {
-    pub prefix: &'static str,
-    pub what: &'static str,
-    pub(super) behavior: Behavior,
-}
+use crate::simulator::{Case, case, find};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Behavior {
+pub enum Behavior {
     Found(Paper),
     /// Found after [`FIRST`] look-ups, like `Busy` and `Down`; for `Swapped`, [`SWAPPED_FIRST`].
     Late,
@@ -36,7 +28,7 @@ pub(super) enum Behavior {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Paper {
+pub enum Paper {
     /// One wanted product, and others.
     Wanted,
     /// Several wanted products, with quantities.
@@ -61,8 +53,9 @@ pub(super) const SWAPPED_FIRST: u32 = 1;
 pub(super) const LONG_AGO: Days = Days::new(400);
 pub const TIME: &str = "10:15:30";
 
+/// A code is the prefix, the shop's two digits, then any running number: `GOOD010001` is a receipt of the first shop.
 /// Other prefixes and unknown shops are never found.
-pub const CASES: &[Case] = &[
+pub const CASES: &[Case<Behavior>] = &[
     case(
         "GOOD",
         "found, with a product that takes part",
@@ -131,17 +124,9 @@ pub const CASES: &[Case] = &[
     case("INDX", "the Referer is refused", Refused),
 ];
 
-const fn case(prefix: &'static str, what: &'static str, behavior: Behavior) -> Case {
-    Case {
-        prefix,
-        what,
-        behavior,
-    }
-}
-
 /// The code's case, and the index of its shop.
-pub(super) fn of(code: &str) -> Option<(&'static Case, usize)> {
-    let case = CASES.iter().find(|case| code.starts_with(case.prefix))?;
+pub(super) fn of(code: &str) -> Option<(&'static Case<Behavior>, usize)> {
+    let case = find(CASES, code)?;
     let shop: usize = code.get(4..6)?.parse().ok()?;
     Some((case, shop.checked_sub(1)?))
 }

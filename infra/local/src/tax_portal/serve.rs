@@ -1,26 +1,23 @@
 //! The portal's replies over HTTP.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::header::{CONTENT_TYPE, HOST, LOCATION, REFERER};
+use axum::http::header::{HOST, LOCATION, REFERER};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use bytes::Bytes;
-use futures_util::stream;
 use tokio::time::Instant;
 
-use super::cases::{self, Behavior, Case, FIRST, Paper, SWAPPED_FIRST, TIME};
+use super::cases::{self, Behavior, FIRST, Paper, SWAPPED_FIRST, TIME};
 use super::receipt::Receipt;
 use super::{PortalState, pages};
+use crate::simulator::{Case, respond, spaces};
 
-/// Parts have 62,500 bytes: 100 MB in all.
+/// 100 MB.
 const HUGE_PARTS: usize = 1_600;
-const HUGE_PART: Bytes = Bytes::from_static(&[b' '; 62_500]);
 
 /// Longer than any client waits.
 const HANG_TIME: Duration = Duration::from_secs(120);
@@ -36,7 +33,7 @@ pub(super) async fn answer(State(state): State<Arc<PortalState>>, request: Reque
             lookup(&state, &site, &request).await
         }
         path if split_link(path.trim_matches('/')).is_some() => html(pages::time_prompt()),
-        _ => respond(StatusCode::NOT_FOUND, pages::notice("Not found")),
+        _ => page_with(StatusCode::NOT_FOUND, pages::notice("Not found")),
     }
 }
 
@@ -110,7 +107,7 @@ async fn lookup(state: &PortalState, site: &Site, request: &Parts) -> Response {
         Behavior::AlwaysSwapped => another(),
         Behavior::OtherLayout => html(pages::other_layout(&receipt(Paper::Wanted))),
         Behavior::Empty => html(String::new()),
-        Behavior::Huge => huge(),
+        Behavior::Huge => page_with(StatusCode::OK, spaces(HUGE_PARTS)),
         Behavior::Loop => site.redirect(&request.uri.to_string()),
         Behavior::Away => redirect("http://elsewhere.invalid/Verify/Verified"),
         Behavior::Refused => site.redirect("/Home/Index"),
@@ -126,7 +123,7 @@ fn page(paper: Paper, receipt: &Receipt) -> String {
 }
 
 /// Asks again, in place or on the QR code's page.
-fn wrong_time(site: &Site, case: &Case, link: Option<&str>) -> Response {
+fn wrong_time(site: &Site, case: &Case<Behavior>, link: Option<&str>) -> Response {
     if case.prefix == "TIME" {
         return html(pages::time_prompt());
     }
@@ -145,24 +142,18 @@ fn split_link(link: &str) -> Option<(&str, &str)> {
 }
 
 fn html(page: String) -> Response {
-    respond(StatusCode::OK, page)
+    page_with(StatusCode::OK, page)
 }
 
 fn unavailable() -> Response {
     let page = pages::notice("Service unavailable");
-    respond(StatusCode::SERVICE_UNAVAILABLE, page)
+    page_with(StatusCode::SERVICE_UNAVAILABLE, page)
 }
 
-fn respond(status: StatusCode, page: impl Into<Body>) -> Response {
-    let headers = [(CONTENT_TYPE, "text/html; charset=utf-8")];
-    (status, headers, page.into()).into_response()
+fn page_with(status: StatusCode, page: impl Into<Body>) -> Response {
+    respond(status, "text/html; charset=utf-8", page)
 }
 
 fn redirect(location: &str) -> Response {
     (StatusCode::FOUND, [(LOCATION, location)]).into_response()
-}
-
-fn huge() -> Response {
-    let parts = (0..HUGE_PARTS).map(|_| Ok::<_, Infallible>(HUGE_PART));
-    respond(StatusCode::OK, Body::from_stream(stream::iter(parts)))
 }

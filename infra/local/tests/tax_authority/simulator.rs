@@ -237,7 +237,7 @@ async fn a_receipt_comes_after_what_is_in_its_way() {
         ["trouble", "trouble", "found"]
     );
     assert_eq!(fixture.kinds("SWAP010001", 2).await, ["trouble", "found"]);
-    assert_eq!(fixture.portal.asked("late010001"), 3);
+    assert_eq!(fixture.portal.asked("LATE010001"), 3);
     // Each code has another prefix.
     assert_eq!(fixture.kinds("LATE010002", 1).await, ["not_found_yet"]);
 }
