@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::timestamp::Timestamp;
+use crate::domain::Timestamp;
+use crate::lock::Mutex;
 
 /// Delay of pausing a campaign or revoking a key.
 pub const MAX_AGE: Duration = Duration::from_secs(5);
@@ -22,22 +23,22 @@ impl<K, V> Default for Cache<K, V> {
 
 impl<K: Eq + Hash + Clone, V> Cache<K, V> {
     pub fn peek(&self, key: &K, now: Timestamp, max_age: Duration) -> Option<Arc<V>> {
-        let entries = self.lock();
+        let entries = self.0.lock();
         let (read_at, value) = entries.get(key)?;
         // A later time is from before the clock was set back.
         (*read_at <= now && now.since(*read_at) < max_age).then(|| Arc::clone(value))
     }
 
     pub fn peek_any(&self, key: &K) -> Option<Arc<V>> {
-        self.lock().get(key).map(|(_, value)| Arc::clone(value))
+        self.0.lock().get(key).map(|(_, value)| Arc::clone(value))
     }
 
     /// `None` removes the key.
     pub fn set(&self, key: &K, now: Timestamp, value: Option<V>) -> Option<Arc<V>> {
         let value = value.map(Arc::new);
         match &value {
-            Some(value) => self.lock().insert(key.clone(), (now, Arc::clone(value))),
-            None => self.lock().remove(key),
+            Some(value) => self.0.lock().insert(key.clone(), (now, Arc::clone(value))),
+            None => self.0.lock().remove(key),
         };
         value
     }
@@ -53,10 +54,5 @@ impl<K: Eq + Hash + Clone, V> Cache<K, V> {
             Some(value) => Ok(Some(value)),
             None => Ok(self.set(key, now, read.await?)),
         }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<K, (Timestamp, Arc<V>)>> {
-        // Nothing panics while it is locked.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::domain::timestamp::Timestamp;
+use crate::domain::Timestamp;
 
 /// Clones share it.
 #[derive(Clone, Debug)]

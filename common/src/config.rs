@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::domain::retry::RetrySpeedup;
+use crate::domain::RetrySpeedup;
 
 #[derive(Clone, Default)]
 pub struct Env(Arc<HashMap<String, String>>);

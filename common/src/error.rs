@@ -6,9 +6,9 @@ mod store_error;
 use std::error::Error as StdError;
 use std::time::Duration;
 
-use crate::domain::rate_limit_status::RateLimitStatus;
+use crate::domain::RateLimitStatus;
 
-pub use self::store_error::{During, StoreError, UnreadableRecord};
+pub use self::store_error::{During, StoreError, StoreResult, UnreadableRecord};
 pub(crate) use self::store_error::{LaterVersion, Throttled};
 
 /// DynamoDB adds capacity within seconds.

@@ -11,7 +11,7 @@
 //! - [`store`] holds the tables, one file for each kind of record, and transactions across them;
 //! - [`aws`] holds the other AWS clients: photo storage, queues, secrets;
 //! - [`telemetry`] writes logs and metrics;
-//! - [`error`], [`config`] (environment variables), [`cache`]; [`clock`] and [`random`] are the
+//! - [`error`], [`config`] (environment variables), [`cache`], [`lock`]; [`clock`] and [`random`] are the
 //!   only sources of time and randomness;
 //! - [`domain`] holds the rules: no I/O, no clock, no randomness.
 
@@ -26,6 +26,7 @@ pub mod config;
 pub mod domain;
 pub mod error;
 pub mod http;
+pub mod lock;
 pub mod random;
 pub mod runtime;
 pub mod store;

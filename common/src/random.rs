@@ -1,6 +1,6 @@
 //! The only place that asks the operating system for randomness.
 
-use crate::domain::ids::{ReceiptId, SubmissionId};
+use crate::domain::{ReceiptId, SubmissionId};
 
 /// # Panics
 /// If the operating system has no randomness, which cannot happen once it has started. Guessable

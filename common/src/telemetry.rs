@@ -17,8 +17,7 @@ use serde_json::{Value, json};
 use tracing::level_filters::LevelFilter;
 
 use crate::config::Env;
-use crate::domain::scope::Scope;
-use crate::domain::timestamp::Timestamp;
+use crate::domain::{Scope, Timestamp};
 
 #[cfg(test)]
 pub(crate) use events::tests::written;

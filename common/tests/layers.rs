@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// Lowest first.
 const LAYERS: [&[&str]; 10] = [
-    &["text"],
+    &["lock", "text"],
     &["domain"],
     &["cache", "clock", "config", "error", "random"],
     &["telemetry"],

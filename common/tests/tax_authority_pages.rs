@@ -7,8 +7,8 @@
 )]
 
 use chrono::NaiveDate;
-use common::domain::receipt::payload::{ReceiptTime, VerificationCode};
-use common::domain::receipt::record::{FiscalItem, FiscalRecord, MAX_ITEMS, Quantity, VoidMark};
+use common::domain::receipt::record::MAX_ITEMS;
+use common::domain::{FiscalItem, FiscalRecord, Quantity, ReceiptTime, VerificationCode, VoidMark};
 use common::upstream::tax_authority::answer::{LookupAnswer, PortalError, UnexpectedPage};
 use common::upstream::tax_authority::page;
 use proptest::prelude::*;

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
 use std::process;
 
-use common::domain::receipt::payload::ReceiptKey;
+use common::domain::ReceiptKey;
 use common::domain::receipt::photo::MAX_BYTES;
 use rustix::process::{Resource, Rlimit, setrlimit};
 

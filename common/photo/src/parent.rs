@@ -9,7 +9,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use common::config::{ConfigError, Env};
-use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
+use common::domain::PhotoType;
+use common::domain::receipt::photo::MAX_BYTES;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::pipe;
 use tokio::sync::Semaphore;

@@ -2,7 +2,7 @@
 //! limit.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
@@ -10,12 +10,11 @@ use tokio::time::timeout;
 
 use crate::cache::{self, Cache};
 use crate::config::{ConfigError, Env, Stage};
-use crate::domain::campaign::Campaign;
 use crate::domain::leased_quota::LeasedQuota;
-use crate::domain::rate_limit_status::{RateLimitStatus, Remaining};
-use crate::domain::scope::{CampaignSlug, Environment, Scope};
-use crate::domain::timestamp::Timestamp;
+use crate::domain::rate_limit_status::Remaining;
+use crate::domain::{Campaign, CampaignSlug, Environment, RateLimitStatus, Scope, Timestamp};
 use crate::error::{Error, ErrorCode};
+use crate::lock::Mutex;
 use crate::store::api_keys::{ApiKeyRecord, ApiKeys, KeyHash};
 use crate::store::batch::{BatchGet, BatchItems};
 use crate::store::campaigns::Campaigns;
@@ -263,7 +262,7 @@ impl Authenticator {
     }
 
     fn quota(&self, key_id: &str) -> Arc<tokio::sync::Mutex<LeasedQuota>> {
-        let mut quotas = self.quotas.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut quotas = self.quotas.lock();
         Arc::clone(quotas.entry(key_id.to_owned()).or_default())
     }
 }

@@ -5,16 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::cache::{self, Cache};
-use crate::domain::admission::CodeStatus;
-use crate::domain::campaign::CodePolicy;
-use crate::domain::code::Code;
-use crate::domain::code_record::{CodeKey, CodeLookup};
 use crate::domain::codebook::CodeBook;
 use crate::domain::phone_protection::Consumer;
-use crate::domain::resolved_code::{AcceptanceTiming, ResolvedCode};
-use crate::domain::scope::Scope;
-use crate::domain::timestamp::Timestamp;
-use crate::error::StoreError;
+use crate::domain::resolved_code::{AcceptanceTiming, NamedCode, ResolvedCode};
+use crate::domain::{Code, CodeKey, CodeLookup, CodePolicy, CodeStatus, Scope, Timestamp};
+use crate::error::{StoreError, StoreResult};
 use crate::store::batch::{BatchGet, BatchItems};
 use crate::store::code_books::{CodeBooks, NoCodeBook, PrefetchedBook};
 use crate::store::codes::Codes;
@@ -96,7 +91,7 @@ impl CodeVerifier {
         items: &BatchItems,
         scope: &Scope,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult<()> {
         let book = match self.books.find_in(items, scope)? {
             PrefetchedBook::NotRead => return Ok(()),
             PrefetchedBook::Absent => None,
@@ -151,7 +146,7 @@ impl CodeVerifier {
         record: &CodeLookup,
         staleness: Staleness,
         now: Timestamp,
-    ) -> Result<VerifiedCode, StoreError> {
+    ) -> StoreResult<VerifiedCode> {
         let resolved = match record.imported_batch() {
             // The batch decides if the code is redeemable.
             Some(batch) => self.resolve(query, Some(batch), staleness, now).await?,
@@ -170,7 +165,7 @@ impl CodeVerifier {
         imported_batch: Option<&str>,
         staleness: Staleness,
         now: Timestamp,
-    ) -> Result<ResolvedCode, StoreError> {
+    ) -> StoreResult<ResolvedCode> {
         let CodeQuery {
             scope,
             policy,
@@ -203,18 +198,18 @@ impl CodeVerifier {
         scope: &Scope,
         code: &Code,
         now: Timestamp,
-    ) -> Result<ResolvedCode, StoreError> {
+    ) -> StoreResult<ResolvedCode> {
         if !scope.environment.is_live() {
             return Ok(ResolvedCode::Unknown);
         }
         let book = self.book(scope, now, cache::MAX_AGE).await?;
         let key = CodeKey::Partner(book.digest(code.expose()));
-        Ok(ResolvedCode::Named {
+        Ok(ResolvedCode::Named(NamedCode {
             key,
             prize: None,
             is_redeemable: true,
             acceptance: AcceptanceTiming::ByPartner,
-        })
+        }))
     }
 
     async fn book_with_batch(
@@ -223,7 +218,7 @@ impl CodeVerifier {
         batch: Option<&str>,
         staleness: Staleness,
         now: Timestamp,
-    ) -> Result<Arc<CodeBook>, StoreError> {
+    ) -> StoreResult<Arc<CodeBook>> {
         let book = self.book(scope, now, staleness.max_age()).await?;
         if batch.is_none_or(|batch| book.batch(batch).is_some()) {
             return Ok(book);
@@ -237,7 +232,7 @@ impl CodeVerifier {
         scope: &Scope,
         now: Timestamp,
         max_age: Duration,
-    ) -> Result<Arc<CodeBook>, StoreError> {
+    ) -> StoreResult<Arc<CodeBook>> {
         let read = async { Ok(self.books.get(scope).await?.map(|stored| stored.book)) };
         // Boxed: reads are rare, and would enlarge every future that may read.
         let book = self.cache.get(scope, now, max_age, Box::pin(read)).await?;

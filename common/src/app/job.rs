@@ -7,8 +7,7 @@ use futures_util::FutureExt;
 use crate::aws::Aws;
 use crate::clock::Clock;
 use crate::config::{ConfigError, Env};
-use crate::domain::scope::Scope;
-use crate::domain::timestamp::Timestamp;
+use crate::domain::{Scope, Timestamp};
 use crate::error::Error;
 use crate::telemetry::{self, LogLine, Telemetry};
 

@@ -8,16 +8,12 @@ use tokio::time::{Instant, timeout_at};
 use crate::aws::Aws;
 use crate::aws::secrets::Secrets;
 use crate::config::{ConfigError, Env};
-use crate::domain::campaign::Campaign;
-use crate::domain::ids::SubmissionId;
-use crate::domain::partner::PartnerRules;
-use crate::domain::partner::outcome::{FaultOwner, PartnerOutcome, Unanswered, partner_request};
-use crate::domain::partner::reply::PartnerVerdict;
-use crate::domain::phone::Phone;
-use crate::domain::settling::PendingSettlement;
-use crate::domain::submission::Submission;
-use crate::domain::timestamp::Timestamp;
-use crate::error::StoreError;
+use crate::domain::partner::outcome::partner_request;
+use crate::domain::{
+    Campaign, FaultOwner, PartnerOutcome, PartnerRules, PartnerVerdict, PendingSettlement, Phone,
+    Submission, SubmissionId, Timestamp, Unanswered,
+};
+use crate::error::{StoreError, StoreResult};
 use crate::random;
 use crate::store::breakers::{BreakerPermit, Breakers, Grant};
 use crate::store::partner_leases::{PartnerLease, PartnerLeases};
@@ -95,7 +91,7 @@ impl PartnerGateway {
         limit: Duration,
         asked_from: AskedFrom,
         clock: impl Fn() -> Timestamp,
-    ) -> Result<Answered, StoreError> {
+    ) -> StoreResult<Answered> {
         let scope = &submission.scope;
         let (Some(rules), Some(request)) = (&campaign.partner, partner_request(submission, phone))
         else {

@@ -1,7 +1,6 @@
 //! Limits of one endpoint on phones and address ranges; `auth` has the key's.
 
-use crate::domain::rate_limit_status::RateLimitStatus;
-use crate::domain::timestamp::Timestamp;
+use crate::domain::{RateLimitStatus, Timestamp};
 use crate::error::{Error, ErrorCode};
 use crate::store::rate_limits::{RateLimitDecision, RateLimitRule, RateLimits};
 

@@ -13,14 +13,11 @@ use std::time::Duration;
 use crate::app::job::{EventContext, Job, JobError, JobOutcome};
 use crate::aws::settle_queue::{SettleMessage, SettleQueues};
 use crate::config::{self, ConfigError};
-use crate::domain::campaign::Campaign;
-use crate::domain::entrant::Entrant;
-use crate::domain::ids::ReceiptId;
-use crate::domain::receipt::Receipt;
-use crate::domain::retry::{RetryContext, RetrySpeedup};
-use crate::domain::settling::{Assignee, Dependency, StepLease};
-use crate::domain::submission::Submission;
-use crate::domain::timestamp::Timestamp;
+use crate::domain::settling::StepLease;
+use crate::domain::{
+    Assignee, Campaign, Dependency, Entrant, Receipt, ReceiptId, RetryContext, RetrySpeedup,
+    Submission, Timestamp,
+};
 use crate::error::{Error, StoreError};
 use crate::random;
 use crate::store::batch::BatchGet;
@@ -244,7 +241,7 @@ pub fn with_stale_metric(mut outcome: JobOutcome, after: &Submission) -> JobOutc
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::settling::PendingSettlement;
+    use crate::domain::PendingSettlement;
 
     #[test]
     fn submission_open_for_an_hour_is_counted() {

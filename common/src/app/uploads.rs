@@ -3,9 +3,8 @@
 use crate::aws::Aws;
 use crate::aws::photos::{Photos, UploadTarget};
 use crate::config::{ConfigError, Env};
-use crate::domain::receipt::{Receipt, Source};
-use crate::domain::timestamp::Timestamp;
-use crate::error::StoreError;
+use crate::domain::{Receipt, Source, Timestamp};
+use crate::error::StoreResult;
 use crate::store::receipts::Receipts;
 
 #[derive(Clone)]
@@ -22,11 +21,7 @@ impl Uploads {
         })
     }
 
-    pub async fn reconcile(
-        &self,
-        mut receipt: Receipt,
-        now: Timestamp,
-    ) -> Result<Receipt, StoreError> {
+    pub async fn reconcile(&self, mut receipt: Receipt, now: Timestamp) -> StoreResult<Receipt> {
         let awaited = matches!(receipt.source, Source::Photo { .. }) && receipt.arrived.is_none();
         if awaited
             && let Some(arrived) = self
@@ -47,7 +42,7 @@ impl Uploads {
         &self,
         receipt: Receipt,
         now: Timestamp,
-    ) -> Result<(Receipt, Option<UploadTarget>), StoreError> {
+    ) -> StoreResult<(Receipt, Option<UploadTarget>)> {
         let receipt = self.reconcile(receipt, now).await?;
         let target = self.upload_target(&receipt, now).await?;
         Ok((receipt, target))
@@ -57,7 +52,7 @@ impl Uploads {
         &self,
         receipt: &Receipt,
         now: Timestamp,
-    ) -> Result<Option<UploadTarget>, StoreError> {
+    ) -> StoreResult<Option<UploadTarget>> {
         match (&receipt.source, receipt.arrived) {
             (
                 Source::Photo {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::error::Error as StdError;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use aws_sdk_secretsmanager::operation::get_secret_value::GetSecretValueOutput;
@@ -13,9 +13,9 @@ use tokio::time::timeout;
 use crate::aws::Aws;
 use crate::config::{ConfigError, Env};
 use crate::domain::key_encryption::DeploymentSecret;
-use crate::domain::phone::Phone;
-use crate::domain::submission::Submission;
-use crate::error::{During, StoreError};
+use crate::domain::{Phone, Submission};
+use crate::error::{During, StoreError, StoreResult};
+use crate::lock::Mutex;
 use crate::telemetry;
 
 pub const VARIABLE: &str = "DEPLOYMENT_SECRET_ID";
@@ -77,14 +77,14 @@ impl DeploymentSecrets {
         }
     }
 
-    pub async fn current(&self) -> Result<Arc<SecretVersion>, StoreError> {
+    pub async fn current(&self) -> StoreResult<Arc<SecretVersion>> {
         let found = self.fetch(None).await?;
         found.ok_or_else(|| StoreError::new(READING, "Secrets Manager has no such secret"))
     }
 
     /// The current version replaces one that Secrets Manager lacks: a secret restored from a copy
     /// has a new id. `remember` records that after a successful decryption.
-    pub async fn version(&self, id: &str) -> Result<Arc<SecretVersion>, StoreError> {
+    pub async fn version(&self, id: &str) -> StoreResult<Arc<SecretVersion>> {
         if let Some(version) = self.fetched_version(id) {
             return Ok(version);
         }
@@ -95,7 +95,7 @@ impl DeploymentSecrets {
     }
 
     /// All versions have the same keys for personal data.
-    pub async fn version_for_phones(&self) -> Result<Arc<SecretVersion>, StoreError> {
+    pub async fn version_for_phones(&self) -> StoreResult<Arc<SecretVersion>> {
         match self.cached_version_for_phones() {
             Some(version) => Ok(version),
             None => self.current().await,
@@ -104,8 +104,8 @@ impl DeploymentSecrets {
 
     /// The keys differ from a record's if the secret was replaced by hand; the next request then
     /// fetches them again.
-    pub(crate) fn check_version_for_phones(&self, check: &str) -> Result<(), StoreError> {
-        let mut known = self.known();
+    pub(crate) fn check_version_for_phones(&self, check: &str) -> StoreResult<()> {
+        let mut known = self.known.lock();
         match &known.last_fetched {
             Some(version) if version.secret.people_check() != check => {
                 known.last_fetched = None;
@@ -117,7 +117,7 @@ impl DeploymentSecrets {
         }
     }
 
-    pub async fn phone_of(&self, submission: &Submission) -> Result<Option<Phone>, StoreError> {
+    pub async fn phone_of(&self, submission: &Submission) -> StoreResult<Option<Phone>> {
         let Some(stored) = &submission.phone else {
             return Ok(None);
         };
@@ -134,23 +134,24 @@ impl DeploymentSecrets {
     }
 
     pub fn cached_version_for_phones(&self) -> Option<Arc<SecretVersion>> {
-        self.known().last_fetched.clone()
+        self.known.lock().last_fetched.clone()
     }
 
     /// Keeps a version that decrypted a record, under the id in the record.
     pub(crate) fn remember(&self, id: &str, version: &Arc<SecretVersion>) {
-        self.known()
+        self.known
+            .lock()
             .by_id
             .entry(id.to_owned())
             .or_insert_with(|| Arc::clone(version));
     }
 
     pub(crate) fn fetched_version(&self, id: &str) -> Option<Arc<SecretVersion>> {
-        self.known().by_id.get(id).cloned()
+        self.known.lock().by_id.get(id).cloned()
     }
 
     /// Secrets Manager keeps the current version as the previous one.
-    pub async fn rotate(&self, word: &str) -> Result<Arc<SecretVersion>, StoreError> {
+    pub async fn rotate(&self, word: &str) -> StoreResult<Arc<SecretVersion>> {
         const ACTION: &str = "replacing the deployment's secret";
         let current = self.get(None).await?.and_then(|reply| reply.secret_string);
         let current =
@@ -170,14 +171,14 @@ impl DeploymentSecrets {
     }
 
     /// `None` is the current version.
-    async fn fetch(&self, id: Option<&str>) -> Result<Option<Arc<SecretVersion>>, StoreError> {
+    async fn fetch(&self, id: Option<&str>) -> StoreResult<Option<Arc<SecretVersion>>> {
         let reply = self.get(id).await?;
         reply
             .map(|reply| read(reply).map(|version| self.keep(version)))
             .transpose()
     }
 
-    async fn get(&self, id: Option<&str>) -> Result<Option<GetSecretValueOutput>, StoreError> {
+    async fn get(&self, id: Option<&str>) -> StoreResult<Option<GetSecretValueOutput>> {
         let client = self.aws.secrets();
         let get = client
             .get_secret_value()
@@ -203,16 +204,11 @@ impl DeploymentSecrets {
 
     fn keep(&self, version: SecretVersion) -> Arc<SecretVersion> {
         let version = Arc::new(version);
-        let mut known = self.known();
+        let mut known = self.known.lock();
         known.by_id.insert(version.id.clone(), Arc::clone(&version));
         known.last_fetched = Some(Arc::clone(&version));
         drop(known);
         version
-    }
-
-    fn known(&self) -> std::sync::MutexGuard<'_, KnownVersions> {
-        // Nothing panics while it is locked.
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -224,7 +220,7 @@ impl fmt::Debug for DeploymentSecrets {
     }
 }
 
-fn read(reply: GetSecretValueOutput) -> Result<SecretVersion, StoreError> {
+fn read(reply: GetSecretValueOutput) -> StoreResult<SecretVersion> {
     let unnamed = || StoreError::new(READING, "Secrets Manager named no version or gave no text");
     let (Some(id), Some(text)) = (reply.version_id, reply.secret_string) else {
         return Err(unnamed());

@@ -8,7 +8,7 @@ pub mod settle_queue;
 
 use std::error::Error;
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use aws_credential_types::Credentials;
@@ -34,6 +34,7 @@ use url::{Host, Url};
 use self::deployment_secret::{DeploymentSecrets, KnownVersions};
 use crate::config::{ConfigError, Env};
 use crate::error::StoreError;
+use crate::lock::Mutex;
 use crate::telemetry;
 
 pub const MAX_CONCURRENCY: usize = 16;

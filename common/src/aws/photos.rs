@@ -12,11 +12,9 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use super::MAX_CONCURRENCY;
 use crate::aws::Aws;
 use crate::config::{ConfigError, Env};
-use crate::domain::ids::ReceiptId;
-use crate::domain::receipt::photo::{MAGIC_BYTES, MAX_BYTES, PhotoType, StoredPhoto};
-use crate::domain::scope::Scope;
-use crate::domain::timestamp::Timestamp;
-use crate::error::{During, StoreError};
+use crate::domain::receipt::photo::{MAGIC_BYTES, MAX_BYTES};
+use crate::domain::{PhotoType, ReceiptId, Scope, StoredPhoto, Timestamp};
+use crate::error::{During, StoreError, StoreResult};
 
 pub const VARIABLE: &str = "PHOTOS_BUCKET";
 pub const UPLOAD_LIFETIME: Duration = Duration::from_mins(15);
@@ -57,7 +55,7 @@ impl Photos {
         photo_type: PhotoType,
         size_bytes: u64,
         now: Timestamp,
-    ) -> Result<UploadTarget, StoreError> {
+    ) -> StoreResult<UploadTarget> {
         const ACTION: &str = "signing an upload";
         let size = i64::try_from(size_bytes).during(ACTION)?;
         let lifetime = PresigningConfig::expires_in(UPLOAD_LIFETIME).during(ACTION)?;
@@ -90,7 +88,7 @@ impl Photos {
         scope: &Scope,
         id: ReceiptId,
         now: Timestamp,
-    ) -> Result<Option<StoredPhoto>, StoreError> {
+    ) -> StoreResult<Option<StoredPhoto>> {
         const ACTION: &str = "looking at a photo";
         let range = format!("bytes=0-{}", MAGIC_BYTES - 1);
         let sent = self.get(scope, id).range(range).send().await;
@@ -122,7 +120,7 @@ impl Photos {
     }
 
     /// `None` if missing, or larger than a photo.
-    pub async fn read(&self, scope: &Scope, id: ReceiptId) -> Result<Option<Vec<u8>>, StoreError> {
+    pub async fn read(&self, scope: &Scope, id: ReceiptId) -> StoreResult<Option<Vec<u8>>> {
         const ACTION: &str = "reading a photo";
         let sent = self.get(scope, id).send().await;
         let Some(Object::Here(object)) = found(sent, ACTION)? else {
@@ -137,7 +135,7 @@ impl Photos {
         collected(object.body, ACTION).await.map(Some)
     }
 
-    pub async fn delete(&self, scope: &Scope, id: ReceiptId) -> Result<(), StoreError> {
+    pub async fn delete(&self, scope: &Scope, id: ReceiptId) -> StoreResult<()> {
         let delete = self
             .aws
             .s3()
@@ -148,7 +146,7 @@ impl Photos {
     }
 
     /// Returns the number deleted; 0 when none is left.
-    pub async fn delete_some(&self, scope: &Scope) -> Result<u64, StoreError> {
+    pub async fn delete_some(&self, scope: &Scope) -> StoreResult<u64> {
         const ACTION: &str = "deleting the photos of a campaign";
         /// Takes about a second.
         const MAX_OBJECTS: i32 = 400;
@@ -175,7 +173,7 @@ impl Photos {
             .await
     }
 
-    pub async fn link(&self, scope: &Scope, id: ReceiptId) -> Result<String, StoreError> {
+    pub async fn link(&self, scope: &Scope, id: ReceiptId) -> StoreResult<String> {
         const ACTION: &str = "signing a link to a photo";
         let lifetime = PresigningConfig::expires_in(LINK_LIFETIME).during(ACTION)?;
         let signed = self
@@ -207,7 +205,7 @@ enum Object {
 fn found(
     sent: Result<GetObjectOutput, SdkError<GetObjectError>>,
     action: &'static str,
-) -> Result<Option<Object>, StoreError> {
+) -> StoreResult<Option<Object>> {
     match sent {
         Ok(object) => Ok(Some(Object::Here(Box::new(object)))),
         Err(error) => match error.code() {
@@ -218,7 +216,7 @@ fn found(
     }
 }
 
-async fn collected(body: ByteStream, action: &'static str) -> Result<Vec<u8>, StoreError> {
+async fn collected(body: ByteStream, action: &'static str) -> StoreResult<Vec<u8>> {
     let bytes = tokio::time::timeout(READ_TIMEOUT, body.collect()).await;
     let bytes = bytes.during(action)?.during(action)?;
     Ok(bytes.to_vec())
@@ -246,7 +244,7 @@ pub fn receipt_of(object_key: &str) -> Option<(Scope, ReceiptId)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::scope::Environment;
+    use crate::domain::Environment;
 
     #[test]
     fn an_objects_key_gives_its_receipt_back() {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::aws::Aws;
 use crate::cache::Cache;
 use crate::config::{ConfigError, Env};
-use crate::domain::timestamp::Timestamp;
-use crate::error::StoreError;
+use crate::domain::Timestamp;
+use crate::error::{StoreError, StoreResult};
 
 /// Prefix such as `campaign-entry-production/`: campaign files leave it out, and a stack reads no
 /// others.
@@ -32,7 +32,7 @@ impl Secrets {
     }
 
     /// `name` is that in a campaign file.
-    pub async fn get(&self, name: &str, now: Timestamp) -> Result<Option<Arc<String>>, StoreError> {
+    pub async fn get(&self, name: &str, now: Timestamp) -> StoreResult<Option<Arc<String>>> {
         let read = async {
             let id = format!("{}{name}", self.prefix);
             match self

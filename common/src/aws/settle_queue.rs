@@ -9,12 +9,8 @@ use tokio::time::timeout;
 
 use crate::aws::Aws;
 use crate::config::{ConfigError, Env};
-use crate::domain::ids::SubmissionId;
-use crate::domain::scope::Scope;
-use crate::domain::settling::{Assignee, Dependency};
-use crate::domain::submission::Submission;
-use crate::domain::timestamp::Timestamp;
-use crate::error::{During, StoreError};
+use crate::domain::{Assignee, Dependency, Scope, Submission, SubmissionId, Timestamp};
+use crate::error::{During, StoreError, StoreResult};
 use crate::telemetry;
 
 pub const TAX_VARIABLE: &str = "TAX_QUEUE_URL";
@@ -89,7 +85,7 @@ impl SettleQueues {
         &self,
         dependency: Dependency,
         messages: &[SettleMessage],
-    ) -> Result<usize, StoreError> {
+    ) -> StoreResult<usize> {
         const ACTION: &str = "sending messages";
         let mut accepted = 0;
         for batch in messages.chunks(MAX_BATCH) {
@@ -112,7 +108,7 @@ impl SettleQueues {
     }
 
     /// Approximate.
-    pub async fn count_waiting(&self, dependency: Dependency) -> Result<usize, StoreError> {
+    pub async fn count_waiting(&self, dependency: Dependency) -> StoreResult<usize> {
         let name = QueueAttributeName::ApproximateNumberOfMessages;
         let asking = self
             .aws
@@ -138,7 +134,7 @@ impl SettleQueues {
         dependency: Dependency,
         message: &SettleMessage,
         delay: Duration,
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult<()> {
         let body = serde_json::to_string(message).during(SENDING)?;
         // Rounded up: a message that arrives before its step is due does nothing.
         let delay = i32::try_from(delay.as_millis().div_ceil(1_000)).unwrap_or(i32::MAX);
@@ -151,7 +147,7 @@ impl SettleQueues {
         send.send().await.map(drop).during(SENDING)
     }
 
-    fn url(&self, dependency: Dependency) -> Result<&str, StoreError> {
+    fn url(&self, dependency: Dependency) -> StoreResult<&str> {
         let url = self.urls.iter().find(|(other, _)| *other == dependency);
         let (_, url) = url
             .ok_or_else(|| StoreError::new(SENDING, "this function does not send to the queue"))?;
@@ -164,7 +160,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::domain::scope::Environment;
+    use crate::domain::Environment;
     use crate::telemetry::{Telemetry, written};
 
     #[test]

@@ -1,10 +1,7 @@
 //! The decision whether to admit a submission. The first reason against it applies.
 
-use super::campaign::{Campaign, CampaignStatus};
-use super::entrant::{Entrant, PhoneChecks};
-use super::ids::SubmissionId;
-use super::message::MessageKey;
-use super::timestamp::Timestamp;
+use super::campaign::CampaignStatus;
+use super::{Campaign, Entrant, MessageKey, PhoneChecks, SubmissionId, Timestamp};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodeStatus {

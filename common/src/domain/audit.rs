@@ -15,7 +15,7 @@ mod check;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::timestamp::Timestamp;
+use super::Timestamp;
 
 pub use self::check::{AuditBreak, AuditCheck, AuditFinding, VerifiedAudit};
 

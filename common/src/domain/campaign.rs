@@ -6,10 +6,8 @@ use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use super::message::MessageOverrides;
-use super::partner::PartnerRules;
 use super::receipt::rules::ReceiptRules;
-use super::scope::CampaignSlug;
-use super::timestamp::Timestamp;
+use super::{CampaignSlug, PartnerRules, Timestamp};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Campaign {

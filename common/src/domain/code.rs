@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::message::MessageKey;
+use super::MessageKey;
 use super::unicode::{composed, folded, has_control, is_dash, is_format, stripped};
 
 /// The symbols of minted codes and references, in the order of their values: no 0, 1, I, L or O.

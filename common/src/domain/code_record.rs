@@ -2,8 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::ids::{EntrantId, SubmissionId};
-use super::scope::Scope;
+use super::{EntrantId, Scope, SubmissionId};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodeKey {

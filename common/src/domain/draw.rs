@@ -6,8 +6,7 @@ use std::num::NonZeroU64;
 
 use serde::{Deserialize, Serialize};
 
-use super::submission::OperatorDecision;
-use super::timestamp::Timestamp;
+use super::{OperatorDecision, Timestamp};
 
 slug_text! {
     /// Such as `week-03`: 1 to 64 of `a-z`, `0-9` and inner `-`.

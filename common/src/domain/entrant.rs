@@ -5,10 +5,9 @@
 
 use std::time::Duration;
 
-use super::campaign::{Campaign, PhoneLimits, WrongCodeLimit};
-use super::message::MessageKey;
-use super::sliding_window::{SlidingWindow, WindowDecision};
-use super::timestamp::Timestamp;
+use super::campaign::WrongCodeLimit;
+use super::sliding_window::WindowDecision;
+use super::{Campaign, MessageKey, PhoneLimits, SlidingWindow, Timestamp};
 
 /// Each receipt costs a look-up at the tax authority, which tolerates about forty a minute.
 pub const MAX_OPEN_RECEIPTS: u32 = 20;

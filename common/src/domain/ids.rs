@@ -5,11 +5,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::Invalid;
 use super::code::SYMBOLS;
-
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not an id")]
-pub struct InvalidId;
 
 /// Random UUID (version 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -28,7 +25,7 @@ impl fmt::Display for ReceiptId {
 }
 
 impl FromStr for ReceiptId {
-    type Err = InvalidId;
+    type Err = Invalid;
 
     /// Parses the hyphenated form only: an id has one spelling.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -70,25 +67,29 @@ impl fmt::Display for SubmissionId {
 }
 
 impl FromStr for SubmissionId {
-    type Err = InvalidId;
+    type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let id = Self(parse_hyphenated(text)?);
         let is_ours = id.0.get_version() == Some(uuid::Version::Custom)
             && id.0.get_variant() == uuid::Variant::RFC4122
             && id.reference().0 < Reference::COUNT;
-        if is_ours { Ok(id) } else { Err(InvalidId) }
+        if is_ours {
+            Ok(id)
+        } else {
+            Err(Invalid("an id"))
+        }
     }
 }
 
 stored_as_text!(SubmissionId, |id| id.to_string());
 
-fn parse_hyphenated(text: &str) -> Result<Uuid, InvalidId> {
+fn parse_hyphenated(text: &str) -> Result<Uuid, Invalid> {
     const HYPHENATED_CHARS: usize = 36;
     if text.len() != HYPHENATED_CHARS {
-        return Err(InvalidId);
+        return Err(Invalid("an id"));
     }
-    Uuid::try_parse(text).map_err(|_| InvalidId)
+    Uuid::try_parse(text).map_err(|_| Invalid("an id"))
 }
 
 /// Short reference that a consumer can quote, unique in its scope: a number below 31^8, as 8 code
@@ -191,10 +192,6 @@ masked_debug!(EntrantId);
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct IdempotencyKey(String);
 
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an Idempotency-Key is 16 to 128 printable ASCII characters without a comma")]
-pub struct InvalidIdempotencyKey;
-
 impl IdempotencyKey {
     pub const CHARS: std::ops::RangeInclusive<usize> = 16..=128;
 
@@ -204,7 +201,7 @@ impl IdempotencyKey {
 }
 
 impl FromStr for IdempotencyKey {
-    type Err = InvalidIdempotencyKey;
+    type Err = Invalid;
 
     /// Strips surrounding double quotes (a structured-field string). Refuses commas, with which API
     /// Gateway joins repeated headers.
@@ -219,7 +216,7 @@ impl FromStr for IdempotencyKey {
         if printable && Self::CHARS.contains(&bare.len()) {
             Ok(Self(bare.to_owned()))
         } else {
-            Err(InvalidIdempotencyKey)
+            Err(Invalid("an Idempotency-Key"))
         }
     }
 }
@@ -244,7 +241,7 @@ mod tests {
             bare,
             String::new(),
         ] {
-            assert_eq!(bad.parse::<SubmissionId>(), Err(InvalidId), "{bad}");
+            assert_eq!(bad.parse::<SubmissionId>(), Err(Invalid("an id")), "{bad}");
         }
     }
 
@@ -261,7 +258,11 @@ mod tests {
             "c0ffee00-0000-8000-c000-000000000000",
             "c0ffee00-0000-8000-8000-00c694446f01",
         ] {
-            assert_eq!(other.parse::<SubmissionId>(), Err(InvalidId), "{other}");
+            assert_eq!(
+                other.parse::<SubmissionId>(),
+                Err(Invalid("an id")),
+                "{other}"
+            );
             assert!(
                 serde_json::from_value::<SubmissionId>(other.into()).is_err(),
                 "{other}"
@@ -336,7 +337,7 @@ mod tests {
         ] {
             assert_eq!(
                 bad.parse::<IdempotencyKey>(),
-                Err(InvalidIdempotencyKey),
+                Err(Invalid("an Idempotency-Key")),
                 "{bad:?}"
             );
         }

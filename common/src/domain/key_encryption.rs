@@ -7,8 +7,8 @@ use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, Prk, Salt};
 use ring::hmac;
 
+use super::Scope;
 use super::cipher::SecretKey;
-use super::scope::Scope;
 
 const CODE_BOOK_SALT: &[u8] = b"campaign-entry-service/code-book";
 const PEOPLE_SALT: &[u8] = b"campaign-entry-service/people";
@@ -82,28 +82,13 @@ impl DeploymentSecret {
         key: &SecretKey,
         nonce: [u8; Self::NONCE_BYTES],
     ) -> Option<Vec<u8>> {
-        let mut sealed = key.expose().to_vec();
-        let cipher = self.cipher(context)?;
-        cipher
-            .seal_in_place_append_tag(
-                Nonce::assume_unique_for_key(nonce),
-                Aad::empty(),
-                &mut sealed,
-            )
-            .ok()?;
-        Some([nonce.as_slice(), &sealed].concat())
+        seal(&self.cipher(context)?, nonce, "", key.expose())
     }
 
     /// `None` under another context or secret.
     pub fn decrypt(&self, context: KeyContext<'_>, stored: &[u8]) -> Option<SecretKey> {
-        let (nonce, sealed) = stored.split_at_checked(Self::NONCE_BYTES)?;
-        let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
-        let mut opened = sealed.to_vec();
-        let key = self
-            .cipher(context)?
-            .open_in_place(nonce, Aad::empty(), &mut opened)
-            .ok()?;
-        <[u8; 32]>::try_from(&*key).ok().map(SecretKey::from_random)
+        let key = open(&self.cipher(context)?, "", stored)?;
+        key.try_into().ok().map(SecretKey::from_random)
     }
 
     /// The key depends on the context, so no additional data is authenticated.
@@ -113,6 +98,31 @@ impl DeploymentSecret {
         let derived = self.code_books.expand(&info, &AES_256_GCM).ok()?;
         Some(LessSafeKey::new(UnboundKey::from(derived)))
     }
+}
+
+/// Nonce, encrypted bytes, tag. `None` only for more bytes than a cipher takes.
+pub(super) fn seal(
+    cipher: &LessSafeKey,
+    nonce: [u8; NONCE_LEN],
+    context: &str,
+    plain: &[u8],
+) -> Option<Vec<u8>> {
+    let (mut sealed, unique) = (plain.to_vec(), Nonce::assume_unique_for_key(nonce));
+    cipher
+        .seal_in_place_append_tag(unique, Aad::from(context), &mut sealed)
+        .ok()?;
+    Some([nonce.as_slice(), &sealed].concat())
+}
+
+/// `None` under another key or context.
+pub(super) fn open(cipher: &LessSafeKey, context: &str, stored: &[u8]) -> Option<Vec<u8>> {
+    let (nonce, sealed) = stored.split_at_checked(NONCE_LEN)?;
+    let (mut opened, nonce) = (
+        sealed.to_vec(),
+        Nonce::try_assume_unique_for_key(nonce).ok()?,
+    );
+    let plain = cipher.open_in_place(nonce, Aad::from(context), &mut opened);
+    plain.ok().map(|plain| plain.to_vec())
 }
 
 /// Rotations put new words in front.

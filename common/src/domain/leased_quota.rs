@@ -14,7 +14,7 @@
 
 use std::time::Duration;
 
-use super::timestamp::Timestamp;
+use super::Timestamp;
 
 const LEASE_TIME: Duration = Duration::from_secs(4);
 /// Bound on all leases together, as a share of what is left.

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::Invalid;
 use super::unicode::{is_dash, is_format};
 
 /// E.164, such as `+255712345678`.
@@ -36,12 +37,8 @@ impl Phone {
     }
 }
 
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a Tanzanian mobile number")]
-pub struct InvalidPhone;
-
 impl FromStr for Phone {
-    type Err = InvalidPhone;
+    type Err = Invalid;
 
     /// `+255…`, `255…` or `0…`, then nine digits that begin with 61–69 or 70–79. Separators and
     /// format characters are ignored.
@@ -57,14 +54,14 @@ impl FromStr for Phone {
             .strip_prefix("+255")
             .or_else(|| bare.strip_prefix("255"))
             .or_else(|| bare.strip_prefix('0'))
-            .ok_or(InvalidPhone)?;
+            .ok_or(Invalid("a Tanzanian mobile number"))?;
         match national.as_bytes() {
             [b'6', b'1'..=b'9', rest @ ..] | [b'7', b'0'..=b'9', rest @ ..]
                 if rest.len() == 7 && rest.iter().all(u8::is_ascii_digit) =>
             {
                 Ok(Self(format!("+255{national}")))
             }
-            _ => Err(InvalidPhone),
+            _ => Err(Invalid("a Tanzanian mobile number")),
         }
     }
 }
@@ -115,7 +112,11 @@ mod tests {
             "0712_345678",
             "",
         ] {
-            assert_eq!(typed.parse::<Phone>(), Err(InvalidPhone), "{typed}");
+            assert_eq!(
+                typed.parse::<Phone>(),
+                Err(Invalid("a Tanzanian mobile number")),
+                "{typed}"
+            );
         }
     }
 

@@ -5,14 +5,12 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use ring::aead::{AES_256_GCM, LessSafeKey, UnboundKey};
 use ring::hmac;
 use serde::{Deserialize, Serialize};
 
-use super::ids::{EntrantId, SubmissionId};
-use super::key_encryption::DeploymentSecret;
-use super::phone::Phone;
-use super::scope::Scope;
+use super::key_encryption::{DeploymentSecret, open, seal};
+use super::{EntrantId, Phone, Scope, SubmissionId};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Consumer {
@@ -86,17 +84,9 @@ impl DeploymentSecret {
         phone: &Phone,
         nonce: [u8; Self::NONCE_BYTES],
     ) -> Option<StoredPhone> {
-        let mut sealed = phone.expose_e164().as_bytes().to_vec();
-        let (cipher, unique) = (
-            self.phone_cipher(scope)?,
-            Nonce::assume_unique_for_key(nonce),
-        );
-        cipher
-            .seal_in_place_append_tag(unique, Aad::from(id.to_string()), &mut sealed)
-            .ok()?;
-        Some(StoredPhone(
-            URL_SAFE_NO_PAD.encode([nonce.as_slice(), &sealed].concat()),
-        ))
+        let (cipher, context) = (self.phone_cipher(scope)?, id.to_string());
+        let sealed = seal(&cipher, nonce, &context, phone.expose_e164().as_bytes())?;
+        Some(StoredPhone(URL_SAFE_NO_PAD.encode(sealed)))
     }
 
     /// `None` under another secret or submission.
@@ -106,18 +96,9 @@ impl DeploymentSecret {
         id: SubmissionId,
         stored: &StoredPhone,
     ) -> Option<Phone> {
-        let bytes = URL_SAFE_NO_PAD.decode(&stored.0).ok()?;
-        let (nonce, sealed) = bytes.split_at_checked(Self::NONCE_BYTES)?;
-        let (mut opened, nonce) = (
-            sealed.to_vec(),
-            Nonce::try_assume_unique_for_key(nonce).ok()?,
-        );
-        let aad = Aad::from(id.to_string());
-        let number = self
-            .phone_cipher(scope)?
-            .open_in_place(nonce, aad, &mut opened)
-            .ok()?;
-        std::str::from_utf8(number).ok()?.parse().ok()
+        let sealed = URL_SAFE_NO_PAD.decode(&stored.0).ok()?;
+        let number = open(&self.phone_cipher(scope)?, &id.to_string(), &sealed)?;
+        String::from_utf8(number).ok()?.parse().ok()
     }
 
     fn phone_cipher(&self, scope: &Scope) -> Option<LessSafeKey> {

@@ -1,12 +1,11 @@
 //! The status of a code: [`ResolvedCode::from_book`] gives the key of its record,
 //! [`ResolvedCode::status`] compares the record with the caller.
 
-use super::admission::CodeStatus;
-use super::code::{Code, Sentinel, SentinelOutcome};
-use super::code_record::{CodeKey, CodeLookup, CodeRecord};
+use super::code::{Sentinel, SentinelOutcome};
+use super::code_record::CodeRecord;
 use super::codebook::{BatchStatus, BookMatch, CodeBook};
-use super::message::MessageKey;
 use super::phone_protection::Consumer;
+use super::{Code, CodeKey, CodeLookup, CodeStatus, MessageKey};
 
 pub const SENTINEL_PRIZE: &str = "Test prize";
 
@@ -14,15 +13,18 @@ pub const SENTINEL_PRIZE: &str = "Test prize";
 pub enum ResolvedCode {
     NotNeeded,
     SentinelWithoutPhone,
-    Named {
-        key: CodeKey,
-        prize: Option<String>,
-        /// False for a withdrawn code, which only replays an earlier submission.
-        is_redeemable: bool,
-        acceptance: AcceptanceTiming,
-    },
+    Named(NamedCode),
     ForcedRejection(MessageKey),
     Unknown,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedCode {
+    pub key: CodeKey,
+    pub prize: Option<String>,
+    /// False for a withdrawn code, which only replays an earlier submission.
+    pub is_redeemable: bool,
+    pub acceptance: AcceptanceTiming,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,38 +47,29 @@ impl ResolvedCode {
         let Some(consumer) = consumer else {
             return Self::SentinelWithoutPhone;
         };
-        let key = CodeKey::sentinel(&sentinel.identity, &consumer.id);
-        Self::Named {
-            key,
+        Self::Named(NamedCode {
+            key: CodeKey::sentinel(&sentinel.identity, &consumer.id),
             prize,
             is_redeemable: true,
             acceptance,
-        }
+        })
     }
 
     /// Assumes the likeliest batch without `imported_batch`.
     pub fn from_book(code: &Code, book: &CodeBook, imported_batch: Option<&str>) -> Self {
         let normal = code.normal();
-        let acceptance = AcceptanceTiming::Immediate;
-        match book.verify(&normal) {
-            BookMatch::Minted { serial, prize } => Self::Named {
-                key: CodeKey::Minted(serial),
-                prize,
-                is_redeemable: true,
-                acceptance,
-            },
-            BookMatch::Withdrawn { serial } => {
-                let key = CodeKey::Minted(serial);
-                Self::Named {
-                    key,
-                    prize: None,
-                    is_redeemable: false,
-                    acceptance,
-                }
-            }
-            BookMatch::PerhapsImported => Self::imported(book, &normal, imported_batch),
-            BookMatch::Unknown => Self::Unknown,
-        }
+        let (serial, prize, is_redeemable) = match book.verify(&normal) {
+            BookMatch::Minted { serial, prize } => (serial, prize, true),
+            BookMatch::Withdrawn { serial } => (serial, None, false),
+            BookMatch::PerhapsImported => return Self::imported(book, &normal, imported_batch),
+            BookMatch::Unknown => return Self::Unknown,
+        };
+        Self::Named(NamedCode {
+            key: CodeKey::Minted(serial),
+            prize,
+            is_redeemable,
+            acceptance: AcceptanceTiming::Immediate,
+        })
     }
 
     fn imported(book: &CodeBook, normal: &str, known_batch: Option<&str>) -> Self {
@@ -88,7 +81,7 @@ impl ResolvedCode {
             return Self::Unknown;
         };
         let batch = book.batch(name).filter(|batch| batch.origin.is_imported());
-        Self::Named {
+        Self::Named(NamedCode {
             key: CodeKey::Imported {
                 digest: book.digest(normal),
                 batch: name.to_owned(),
@@ -96,37 +89,30 @@ impl ResolvedCode {
             prize: batch.and_then(|batch| batch.prize.clone()),
             is_redeemable: batch.is_some_and(|batch| batch.status == BatchStatus::Active),
             acceptance: AcceptanceTiming::Immediate,
+        })
+    }
+
+    fn named(&self) -> Option<&NamedCode> {
+        match self {
+            Self::Named(named) => Some(named),
+            Self::NotNeeded
+            | Self::SentinelWithoutPhone
+            | Self::ForcedRejection(_)
+            | Self::Unknown => None,
         }
     }
 
     pub fn key(&self) -> Option<&CodeKey> {
-        match self {
-            Self::Named { key, .. } => Some(key),
-            Self::NotNeeded
-            | Self::SentinelWithoutPhone
-            | Self::ForcedRejection(_)
-            | Self::Unknown => None,
-        }
+        self.named().map(|named| &named.key)
     }
 
     pub fn prize(&self) -> Option<&str> {
-        match self {
-            Self::Named { prize, .. } => prize.as_deref(),
-            Self::NotNeeded
-            | Self::SentinelWithoutPhone
-            | Self::ForcedRejection(_)
-            | Self::Unknown => None,
-        }
+        self.named()?.prize.as_deref()
     }
 
     pub fn acceptance(&self) -> AcceptanceTiming {
-        match self {
-            Self::Named { acceptance, .. } => *acceptance,
-            Self::NotNeeded
-            | Self::SentinelWithoutPhone
-            | Self::ForcedRejection(_)
-            | Self::Unknown => AcceptanceTiming::Immediate,
-        }
+        self.named()
+            .map_or(AcceptanceTiming::Immediate, |named| named.acceptance)
     }
 
     pub fn status(&self, record: &CodeLookup, consumer: Option<&Consumer>) -> CodeStatus {
@@ -135,7 +121,7 @@ impl ResolvedCode {
             Self::SentinelWithoutPhone => return CodeStatus::Free,
             Self::ForcedRejection(key) => return CodeStatus::Forced(*key),
             Self::Unknown => return CodeStatus::Invalid,
-            Self::Named { is_redeemable, .. } => *is_redeemable,
+            Self::Named(named) => named.is_redeemable,
         };
         match record {
             CodeLookup::RecordMissing => CodeStatus::Invalid,
@@ -245,11 +231,13 @@ mod tests {
 
     #[test]
     fn a_withdrawn_code_has_a_record_but_no_prize() {
-        let named = |serial, prize: Option<&str>, is_redeemable| ResolvedCode::Named {
-            key: CodeKey::Minted(serial),
-            prize: prize.map(str::to_owned),
-            is_redeemable,
-            acceptance: AcceptanceTiming::Immediate,
+        let named = |serial, prize: Option<&str>, is_redeemable| {
+            ResolvedCode::Named(NamedCode {
+                key: CodeKey::Minted(serial),
+                prize: prize.map(str::to_owned),
+                is_redeemable,
+                acceptance: AcceptanceTiming::Immediate,
+            })
         };
         assert_eq!(resolved(&minted(9), None), named(9, Some("A kettle"), true));
         assert_eq!(resolved(&minted(10), None), named(10, None, false));
@@ -259,12 +247,12 @@ mod tests {
     fn imported_code_is_of_the_likely_batch_until_its_own_is_known() {
         let imported = code("CHAI-2026");
         let batch_of = |known| match resolved(&imported, known) {
-            ResolvedCode::Named {
+            ResolvedCode::Named(NamedCode {
                 key: CodeKey::Imported { batch, .. },
                 prize,
                 is_redeemable,
                 ..
-            } => Some((batch, prize, is_redeemable)),
+            }) => Some((batch, prize, is_redeemable)),
             _ => None,
         };
         let printed = Some(("printed".to_owned(), Some("A cup".to_owned()), true));

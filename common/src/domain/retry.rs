@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::timestamp::Timestamp;
+use super::Timestamp;
 
 /// Minutes; shops may upload receipts hours later.
 const MISSING_WAITS: [u64; 6] = [15, 60, 180, 360, 720, 1440];

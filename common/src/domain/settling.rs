@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::retry::{LookupFailures, PartnerProgress};
-use super::timestamp::Timestamp;
+use super::retry::LookupFailures;
+use super::{PartnerProgress, Timestamp};
 
 /// Most steps that a sweep, run every minute, puts into the queue.
 pub const PARTNER_STEPS_PER_MINUTE: u16 = 640;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use super::Timestamp;
 use super::rate_limit_status::Remaining;
-use super::timestamp::Timestamp;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlidingWindow {

@@ -9,9 +9,8 @@ pub mod decision_time;
 use std::collections::BTreeMap;
 use std::collections::btree_map::IntoIter;
 
-use super::scope::Scope;
-use super::submission::{ReviewStatus, State, Submission, SubmissionStatus};
-use super::timestamp::Timestamp;
+use super::submission::ReviewStatus;
+use super::{Scope, State, Submission, SubmissionStatus, Timestamp};
 
 /// Regions and prizes are free text; a sort key has at most 1,024 bytes.
 const MAX_DIMENSION_CHARS: usize = 200;

@@ -15,16 +15,11 @@ use serde::{Deserialize, Serialize};
 use self::approval::Approval;
 use self::spot_check::SpotCheck;
 pub use self::status::{DisplayStatus, ReviewStatus, State, SubmissionStatus};
-use super::code::Code;
-use super::ids::{EntrantId, ReceiptId, Reference, SubmissionId};
-use super::message::{Language, MessageKey};
-use super::partner::reply::PartnerMessage;
 use super::phone_protection::StoredPhone;
-use super::receipt::judgement::ReceiptSummary;
-use super::receipt::payload::VerificationCode;
-use super::scope::Scope;
-use super::settling::{Assignee, PendingSettlement};
-use super::timestamp::Timestamp;
+use super::{
+    Assignee, Code, EntrantId, Language, MessageKey, PartnerMessage, PendingSettlement, ReceiptId,
+    ReceiptSummary, Reference, Scope, SubmissionId, Timestamp, VerificationCode,
+};
 
 text_enum! {
     /// The consumer's way to the brand.
@@ -223,57 +218,33 @@ pub struct DeclaredItem {
     pub qty: u32,
 }
 
-#[derive(Clone, Debug)]
-pub struct NewSubmission {
-    pub submission_id: SubmissionId,
-    pub scope: Scope,
-    pub entrant_id: EntrantId,
-    /// Encrypted for this submission.
-    pub phone: Option<StoredPhone>,
-    pub region: Option<String>,
-    pub channel: Option<Channel>,
-    pub claimed: Option<DeclaredPurchase>,
-    pub consent: Option<Consent>,
-    pub day: String,
-    pub created_at: Timestamp,
-    pub test_shift: Option<i64>,
-    pub request_id: Option<String>,
-}
-
 impl Submission {
-    pub fn new(new: NewSubmission, status: SubmissionStatus) -> Self {
-        let NewSubmission {
-            submission_id,
-            scope,
-            entrant_id,
-            phone,
-            region,
-            channel,
-            claimed,
-            consent,
-            day,
-            created_at,
-            test_shift,
-            request_id,
-        } = new;
+    /// A submission to be checked, without what it may lack.
+    pub fn new(
+        submission_id: SubmissionId,
+        scope: Scope,
+        entrant_id: EntrantId,
+        day: String,
+        created_at: Timestamp,
+    ) -> Self {
         Self {
             submission_id,
             scope,
             entrant_id,
-            phone,
+            phone: None,
             code_key: None,
             batch: None,
             code_refusal: None,
             receipt_id: None,
             receipt: None,
             purchase: None,
-            status,
+            status: SubmissionStatus::checking(),
             reasons: Vec::new(),
             day,
-            region,
-            channel,
-            claimed,
-            consent,
+            region: None,
+            channel: None,
+            claimed: None,
+            consent: None,
             partner_code: None,
             upstream: None,
             decision: None,
@@ -283,8 +254,8 @@ impl Submission {
             revision: 0,
             created_at,
             updated_at: created_at,
-            test_shift,
-            request_id,
+            test_shift: None,
+            request_id: None,
             history: Vec::new(),
         }
     }

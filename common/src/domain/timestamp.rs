@@ -8,14 +8,12 @@ use chrono::{DateTime, Datelike, NaiveDate, NaiveTime, SecondsFormat, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::Invalid;
+
 /// Milliseconds since 1970-01-01T00:00:00Z, in the years 0 to 9999 of UTC: the range of RFC 3339,
 /// in which it prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timestamp(DateTime<Utc>);
-
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a date and time of RFC 3339")]
-pub struct InvalidTimestamp;
 
 impl Timestamp {
     /// 0000-01-01T00:00:00.000Z.
@@ -102,18 +100,18 @@ impl From<Timestamp> for DateTime<Utc> {
 }
 
 impl FromStr for Timestamp {
-    type Err = InvalidTimestamp;
+    type Err = Invalid;
 
     /// Accepts any offset.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let time = DateTime::parse_from_rfc3339(text)
-            .map_err(|_| InvalidTimestamp)?
+            .map_err(|_| Invalid("a date and time of RFC 3339"))?
             .to_utc();
         // The offset can move the year out of its four digits.
         if (0..=9999).contains(&time.year()) {
             Ok(time.into())
         } else {
-            Err(InvalidTimestamp)
+            Err(Invalid("a date and time of RFC 3339"))
         }
     }
 }
@@ -261,7 +259,11 @@ mod tests {
             "+10000-01-01T00:00:00Z",
             "-0001-01-01T00:00:00Z",
         ] {
-            assert_eq!(text.parse::<Timestamp>(), Err(InvalidTimestamp), "{text}");
+            assert_eq!(
+                text.parse::<Timestamp>(),
+                Err(Invalid("a date and time of RFC 3339")),
+                "{text}"
+            );
         }
     }
 
@@ -281,11 +283,11 @@ mod tests {
         assert_eq!(read("9999-12-31T23:59:59.999999999Z"), Timestamp::MAX);
         assert_eq!(
             "9999-12-31T23:59:59-00:01".parse::<Timestamp>(),
-            Err(InvalidTimestamp)
+            Err(Invalid("a date and time of RFC 3339"))
         );
         assert_eq!(
             "0000-01-01T00:00:00+00:01".parse::<Timestamp>(),
-            Err(InvalidTimestamp)
+            Err(Invalid("a date and time of RFC 3339"))
         );
         for (edge, beyond) in [(Timestamp::MIN, -1), (Timestamp::MAX, 1)] {
             assert_eq!(Timestamp::from_millis(edge.as_millis()), edge);

@@ -19,6 +19,8 @@ pub struct StoreError {
     may_pass: bool,
 }
 
+pub type StoreResult<T> = Result<T, StoreError>;
+
 /// A record that this build cannot read: damaged, or written by a newer build. Its key holds no
 /// phone, code or Idempotency-Key.
 #[derive(Debug, thiserror::Error)]

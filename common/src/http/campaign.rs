@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::domain::campaign::{Campaign, CampaignStatus, CodePolicy, PhoneLimits};
-use crate::domain::message::{Language, TextKey};
-use crate::domain::receipt::photo::{MAX_BYTES, PhotoType};
+use crate::domain::campaign::CampaignStatus;
+use crate::domain::message::TextKey;
+use crate::domain::receipt::photo::MAX_BYTES;
 use crate::domain::receipt::rules::{Branch, Product, ProductRange, ReceiptRules};
-use crate::domain::timestamp::Timestamp;
+use crate::domain::{Campaign, CodePolicy, Language, PhoneLimits, PhotoType, Timestamp};
 use crate::http::schema::{Key, Slug, Time, TimeZone};
 
 /// What your page needs before it asks the consumer for anything.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::domain::message::MessageKey;
+use crate::domain::MessageKey;
 
 /// Result of a pre-check. New values may be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]

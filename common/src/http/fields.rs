@@ -5,9 +5,9 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value};
 
-use crate::domain::code::{Code, InvalidCode};
-use crate::domain::phone::Phone;
+use crate::domain::code::InvalidCode;
 use crate::domain::unicode::{has_control, is_format, stripped};
+use crate::domain::{Code, Phone};
 use crate::error::{Error, ErrorCode, FieldProblem};
 
 #[derive(Debug, Default)]

@@ -1,14 +1,11 @@
 //! The language of a reply.
 
-use crate::domain::message::Language;
+use crate::domain::Language;
 
 /// `locale` if supported, otherwise Accept-Language.
 pub fn wanted(locale: Option<&str>, accept_language: Option<&str>) -> Language {
-    match locale {
-        Some("en") => Language::En,
-        Some("sw") => Language::Sw,
-        Some(_) | None => accept_language.map_or(Language::En, preferred),
-    }
+    let locale = locale.and_then(|locale| locale.parse().ok());
+    locale.unwrap_or_else(|| accept_language.map_or(Language::En, preferred))
 }
 
 /// Swahili needs a higher q-value than English.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::domain::submission::DisplayStatus;
+use crate::domain::DisplayStatus;
 use crate::http::schema::{Day, Reference, TimeZone, Uuid};
 
 /// Latest submissions of a phone. For an unknown phone the list is empty.

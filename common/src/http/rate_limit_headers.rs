@@ -1,7 +1,7 @@
 //! The RateLimit headers of draft-ietf-httpapi-ratelimit-headers.
 
 use super::reply::whole_seconds;
-use crate::domain::rate_limit_status::RateLimitStatus;
+use crate::domain::RateLimitStatus;
 
 /// `"key";q=600;w=60`.
 const POLICY: &str = "ratelimit-policy";

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::aws::photos::UploadTarget;
-use crate::domain::receipt::photo::{MAX_BYTES, PhotoType};
-use crate::domain::receipt::{Receipt, ReceiptState, Source};
+use crate::domain::receipt::photo::MAX_BYTES;
+use crate::domain::{PhotoType, Receipt, ReceiptState, Source};
 use crate::http::schema::{Time, Uuid};
 
 /// A receipt that one submission can use.

@@ -10,8 +10,7 @@ use serde::Serialize;
 
 use super::rate_limit_headers;
 use super::schema::{FieldName, RequestId};
-use crate::domain::ids::Reference;
-use crate::domain::rate_limit_status::RateLimitStatus;
+use crate::domain::{RateLimitStatus, Reference};
 use crate::error::{Error, ErrorCode, FieldProblem, Refusal};
 use crate::telemetry;
 

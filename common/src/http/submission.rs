@@ -3,13 +3,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::domain::campaign::Campaign;
-use crate::domain::ids::SubmissionId;
-use crate::domain::message::{Language, MessageKey};
-use crate::domain::partner::reply::PartnerMessage;
-use crate::domain::receipt::judgement::ReceiptSummary;
-use crate::domain::submission::{DisplayStatus, ReviewStatus, State, Submission};
-use crate::domain::timestamp::Timestamp;
+use crate::domain::submission::ReviewStatus;
+use crate::domain::{
+    Campaign, DisplayStatus, Language, MessageKey, PartnerMessage, ReceiptSummary, State,
+    Submission, SubmissionId, Timestamp,
+};
 use crate::http::schema::{Day, Key, Reference, Slug, Time, Uuid};
 
 /// One attempt of a consumer to enter, including refused ones.

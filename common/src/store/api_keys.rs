@@ -6,9 +6,8 @@ use sha2::{Digest, Sha256};
 use super::batch::{BatchGet, BatchItems};
 use super::table::list;
 use super::write::Write;
-use super::{Item, StoreError, from_record, number, read_text, required, transaction};
-use crate::domain::scope::{CampaignSlug, Scope};
-use crate::domain::timestamp::Timestamp;
+use super::{Item, StoreError, StoreResult, from_record, number, read_text, required, transaction};
+use crate::domain::{CampaignSlug, Scope, Timestamp};
 
 pub const KEY: &str = "key_hash";
 pub const VARIABLE: &str = "API_KEYS_TABLE";
@@ -65,13 +64,13 @@ impl ApiKeys {
         &self,
         items: &BatchItems,
         hash: &KeyHash,
-    ) -> Result<Option<ApiKeyRecord>, StoreError> {
+    ) -> StoreResult<Option<ApiKeyRecord>> {
         let item = items.find(&self.table.place(&hash.0)).item();
         item.map(|item| from_record(item.clone(), "reading an API key"))
             .transpose()
     }
 
-    pub async fn put(&self, key_hash: KeyHash, record: ApiKeyRecord) -> Result<(), StoreError> {
+    pub async fn put(&self, key_hash: KeyHash, record: ApiKeyRecord) -> StoreResult<()> {
         const ACTION: &str = "writing an API key";
         let put = self.table.put(key_hash.0, &record).when_absent(KEY);
         if put.send(ACTION).await? {
@@ -82,7 +81,7 @@ impl ApiKeys {
     }
 
     /// Oldest first. Reads the whole, small table.
-    pub async fn list(&self, campaign: &CampaignSlug) -> Result<Vec<ApiKeyRecord>, StoreError> {
+    pub async fn list(&self, campaign: &CampaignSlug) -> StoreResult<Vec<ApiKeyRecord>> {
         let records = self.scan().await?.into_iter().map(|(_, record)| record);
         let mut keys: Vec<_> = records
             .filter(|key| key.scope.campaign == *campaign)
@@ -91,16 +90,12 @@ impl ApiKeys {
         Ok(keys)
     }
 
-    pub async fn find(&self, key_id: &str) -> Result<Option<(KeyHash, ApiKeyRecord)>, StoreError> {
+    pub async fn find(&self, key_id: &str) -> StoreResult<Option<(KeyHash, ApiKeyRecord)>> {
         let keys = self.scan().await?;
         Ok(keys.into_iter().find(|(_, key)| key.key_id == key_id))
     }
 
-    pub async fn set_per_minute(
-        &self,
-        hash: &KeyHash,
-        per_minute: u32,
-    ) -> Result<bool, StoreError> {
+    pub async fn set_per_minute(&self, hash: &KeyHash, per_minute: u32) -> StoreResult<bool> {
         self.unrevoked(hash)
             .set("per_minute", per_minute)
             .send("changing an API key's limit")
@@ -114,12 +109,11 @@ impl ApiKeys {
         until: Timestamp,
         key_hash: KeyHash,
         record: ApiKeyRecord,
-    ) -> Result<bool, StoreError> {
+    ) -> StoreResult<bool> {
         let end = self.unrevoked(old).when_absent(VALID_UNTIL);
         let new = self.table.put(key_hash.0, &record);
-        transaction::write(vec![end.set(VALID_UNTIL, until), new])
-            .await?
-            .condition_held("rolling an API key")
+        let items = vec![end.set(VALID_UNTIL, until), new];
+        transaction::write_all(items, "rolling an API key").await
     }
 
     fn unrevoked(&self, hash: &KeyHash) -> Write {
@@ -128,11 +122,7 @@ impl ApiKeys {
     }
 
     /// A repeated revocation keeps the first date. `None` for an unknown key.
-    pub async fn revoke(
-        &self,
-        key_id: &str,
-        now: Timestamp,
-    ) -> Result<Option<ApiKeyRecord>, StoreError> {
+    pub async fn revoke(&self, key_id: &str, now: Timestamp) -> StoreResult<Option<ApiKeyRecord>> {
         let Some((hash, record)) = self.find(key_id).await? else {
             return Ok(None);
         };
@@ -148,7 +138,7 @@ impl ApiKeys {
         }))
     }
 
-    async fn scan(&self) -> Result<Vec<(KeyHash, ApiKeyRecord)>, StoreError> {
+    async fn scan(&self) -> StoreResult<Vec<(KeyHash, ApiKeyRecord)>> {
         const ACTION: &str = "listing API keys";
         let read = |item: Item| {
             let hash = KeyHash(required(read_text(&item, KEY), ACTION)?.to_owned());

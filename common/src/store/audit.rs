@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::SdkError;
@@ -17,12 +17,13 @@ use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 use super::record_version::FIRST;
 use super::table::{Table, all, items, pages};
 use super::{
-    During, Item, StoreError, from_record, number, read_number, read_text, required, text,
-    transaction,
+    During, Item, StoreError, StoreResult, from_record, number, read_number, read_text, read_time,
+    required, text, transaction,
 };
 use crate::config::{ConfigError, Env};
+use crate::domain::Timestamp;
 use crate::domain::audit::{AuditEntry, AuditHead, AuditRow, StoredAuditRow};
-use crate::domain::timestamp::Timestamp;
+use crate::lock::Mutex;
 use crate::random;
 
 /// A UTC day, `YYYY-MM-DD`, or [`HEAD`].
@@ -62,8 +63,8 @@ impl AuditLog {
     /// A timeline with an item that was put at the next number without `ops`: the row is refused
     /// though the end has not moved, so a random later number is tried; foreseeable ones could all
     /// be taken.
-    pub async fn append(&self, entry: &AuditEntry, now: Timestamp) -> Result<AuditRow, StoreError> {
-        let known = self.known_head().take();
+    pub async fn append(&self, entry: &AuditEntry, now: Timestamp) -> StoreResult<AuditRow> {
+        let known = self.head.lock().take();
         let mut head = match known {
             Some(head) => Some(head),
             None => self.head().await?,
@@ -78,7 +79,7 @@ impl AuditLog {
             let row = AuditRow::numbered(number, head.as_ref(), entry.clone(), now);
             let written = self.write(head.as_ref(), &row, passed_by > 0).await?;
             if written == Written::Added {
-                *self.known_head() = Some(row.head());
+                *self.head.lock() = Some(row.head());
                 return Ok(row);
             }
             transaction::backoff(tries).await;
@@ -93,7 +94,7 @@ impl AuditLog {
         Err(StoreError::new(WRITING, "others kept adding rows"))
     }
 
-    pub async fn head(&self) -> Result<Option<AuditHead>, StoreError> {
+    pub async fn head(&self) -> StoreResult<Option<AuditHead>> {
         let Some(item) = self.head_item().await? else {
             return Ok(None);
         };
@@ -105,30 +106,30 @@ impl AuditLog {
     }
 
     /// Last time that a row skipped a number taken without `ops`.
-    pub async fn skipped_at(&self) -> Result<Option<Timestamp>, StoreError> {
+    pub async fn skipped_at(&self) -> StoreResult<Option<Timestamp>> {
         let head = self.head_item().await?.unwrap_or_default();
-        Ok(read_number(&head, SKIPPED_AT).map(Timestamp::from_millis))
+        Ok(read_time(&head, SKIPPED_AT))
     }
 
-    async fn head_item(&self) -> Result<Option<Item>, StoreError> {
+    async fn head_item(&self) -> StoreResult<Option<Item>> {
         self.table.get_item(head_key().into(), READING).await
     }
 
     /// `day` is a UTC day, `YYYY-MM-DD`.
-    pub async fn of_day(&self, day: &str) -> Result<Vec<StoredAuditRow>, StoreError> {
+    pub async fn of_day(&self, day: &str) -> StoreResult<Vec<StoredAuditRow>> {
         let query = self.table.query("#day = :day", [(":day", text(day))]);
         let items = all(query.consistent_read(true), READING).await?;
         items.into_iter().map(stored).collect()
     }
 
     /// Reads one item, as an administrator may.
-    pub async fn scan_one(&self) -> Result<(), StoreError> {
+    pub async fn scan_one(&self) -> StoreResult<()> {
         let mut items = pin!(items(pages(self.table.scan().limit(1), 1, READING)));
         items.try_next().await.map(drop)
     }
 
     /// Days come in any order, rows of a day in theirs.
-    pub async fn read_all(&self, mut each: impl FnMut(&StoredAuditRow)) -> Result<(), StoreError> {
+    pub async fn read_all(&self, mut each: impl FnMut(&StoredAuditRow)) -> StoreResult<()> {
         let scan = self.table.scan().consistent_read(true);
         let mut items = pin!(items(pages(scan, 1, READING)));
         while let Some(item) = items.try_next().await? {
@@ -146,7 +147,7 @@ impl AuditLog {
         head: Option<&AuditHead>,
         row: &AuditRow,
         skips: bool,
-    ) -> Result<Written, StoreError> {
+    ) -> StoreResult<Written> {
         let mut item: Item = to_item(row).during(WRITING)?;
         item.insert(KEY.to_owned(), text(row.day()));
         let skipped_at = skips.then_some(row.at);
@@ -168,7 +169,7 @@ impl AuditLog {
         before: Option<&AuditHead>,
         after: &AuditHead,
         skipped_at: Option<Timestamp>,
-    ) -> Result<ParameterizedStatement, StoreError> {
+    ) -> StoreResult<ParameterizedStatement> {
         let mut moved: Item = to_item(after).during(WRITING)?;
         moved.extend(skipped_at.map(|at| (SKIPPED_AT.to_owned(), number(at.as_millis()))));
         let Some(before) = before else {
@@ -188,7 +189,7 @@ impl AuditLog {
         parameterized(statement, values)
     }
 
-    fn insert(&self, item: Item) -> Result<ParameterizedStatement, StoreError> {
+    fn insert(&self, item: Item) -> StoreResult<ParameterizedStatement> {
         let (names, values): (Vec<_>, Vec<_>) = sorted(item).unzip();
         let names: Vec<_> = names.iter().map(|name| format!("'{name}': ?")).collect();
         let statement = format!(
@@ -197,10 +198,6 @@ impl AuditLog {
             names.join(", ")
         );
         parameterized(statement, values)
-    }
-
-    fn known_head(&self) -> std::sync::MutexGuard<'_, Option<AuditHead>> {
-        self.head.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -216,7 +213,7 @@ fn sorted(item: Item) -> impl Iterator<Item = (String, AttributeValue)> {
 fn parameterized(
     statement: String,
     values: Vec<AttributeValue>,
-) -> Result<ParameterizedStatement, StoreError> {
+) -> StoreResult<ParameterizedStatement> {
     let statement = ParameterizedStatement::builder()
         .statement(statement)
         .set_parameters(Some(values));
@@ -259,7 +256,7 @@ impl Written {
     }
 }
 
-fn stored(item: Item) -> Result<StoredAuditRow, StoreError> {
+fn stored(item: Item) -> StoreResult<StoredAuditRow> {
     let day = required(read_text(&item, KEY), READING)?.to_owned();
     let sequence = read_number(&item, SORT).unwrap_or(0);
     let is_known = FIRST.check(&item, READING).is_ok();

@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::types::KeysAndAttributes;
 use tokio::time::Instant;
 
 use super::transaction::ThrottlingRetries;
-use super::{During, Item, StoreError, read_text, text};
+use super::{During, Item, StoreError, StoreResult, read_text, text};
 
 /// A record's table and key.
 #[derive(Debug)]
@@ -38,11 +38,7 @@ impl BatchGet {
     }
 
     /// Reads consistently; an empty batch sends nothing.
-    pub async fn send(
-        self,
-        client: &Client,
-        action: &'static str,
-    ) -> Result<BatchItems, StoreError> {
+    pub async fn send(self, client: &Client, action: &'static str) -> StoreResult<BatchItems> {
         self.send_until(client, action, None).await
     }
 
@@ -53,7 +49,7 @@ impl BatchGet {
         client: &Client,
         action: &'static str,
         deadline: Option<Instant>,
-    ) -> Result<BatchItems, StoreError> {
+    ) -> StoreResult<BatchItems> {
         let mut items = BatchItems {
             asked: self.keys.clone(),
             ..BatchItems::default()

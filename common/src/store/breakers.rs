@@ -7,8 +7,7 @@
 //! An environment that saw a breaker without failures does not read it for a second. It may ask
 //! that long after the breaker opens; its answer then does not clear failures of others.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
@@ -16,12 +15,10 @@ use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::table::Table;
 use super::write::Sent;
-use super::{Item, StoreError, coordination, read_number};
+use super::{Item, StoreResult, coordination, read_number, read_time};
+use crate::cache::Cache;
 use crate::config::{self, ConfigError, Env};
-use crate::domain::ids::SubmissionId;
-use crate::domain::retry::RetrySpeedup;
-use crate::domain::scope::Scope;
-use crate::domain::timestamp::Timestamp;
+use crate::domain::{RetrySpeedup, Scope, SubmissionId, Timestamp};
 
 const MAX_FAILURES: usize = 5;
 /// Doubled by each failed probe.
@@ -67,7 +64,8 @@ struct Probe {
 pub struct Breakers {
     table: Table,
     speedup: RetrySpeedup,
-    closed: Arc<Mutex<HashMap<Scope, Timestamp>>>,
+    /// Breakers that had no failures.
+    closed: Arc<Cache<Scope, ()>>,
 }
 
 impl Breakers {
@@ -90,8 +88,8 @@ impl Breakers {
         submission_id: SubmissionId,
         was_tried: bool,
         now: Timestamp,
-    ) -> Result<BreakerPermit, StoreError> {
-        if self.was_just_closed(scope, now) {
+    ) -> StoreResult<BreakerPermit> {
+        if self.closed.peek(scope, now, MAX_CLOSED_AGE).is_some() {
             return Ok(BreakerPermit::Granted(Grant {
                 submission_id,
                 failed: Vec::new(),
@@ -105,10 +103,10 @@ impl Breakers {
             .unwrap_or_default();
         let failed = failed_submissions(&item);
         if failed.is_empty() {
-            self.closed().insert(scope.clone(), now);
+            self.closed.set(scope, now, Some(()));
         }
-        let timestamp = |name: &str| read_number::<i64>(&item, name).map(Timestamp::from_millis);
-        let Some(open_until) = timestamp(OPEN_UNTIL).filter(|_| failed.len() >= MAX_FAILURES)
+        let Some(open_until) =
+            read_time(&item, OPEN_UNTIL).filter(|_| failed.len() >= MAX_FAILURES)
         else {
             return Ok(BreakerPermit::Granted(Grant {
                 submission_id,
@@ -116,7 +114,7 @@ impl Breakers {
                 probe: None,
             }));
         };
-        let kept_for_untried = timestamp(UNTRIED_UNTIL).filter(|until| now < *until);
+        let kept_for_untried = read_time(&item, UNTRIED_UNTIL).filter(|until| now < *until);
         if now < open_until {
             if !was_tried && kept_for_untried.is_none_or(|until| until < open_until) {
                 self.keep_probe_for_untried(scope, open_until).await?;
@@ -153,24 +151,11 @@ impl Breakers {
         })
     }
 
-    fn was_just_closed(&self, scope: &Scope, now: Timestamp) -> bool {
-        let closed = self.closed();
-        // A later time is from before the clock was set back.
-        closed
-            .get(scope)
-            .is_some_and(|read_at| *read_at <= now && now.since(*read_at) < MAX_CLOSED_AGE)
-    }
-
-    fn closed(&self) -> MutexGuard<'_, HashMap<Scope, Timestamp>> {
-        // Nothing panics while it is locked.
-        self.closed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     async fn keep_probe_for_untried(
         &self,
         scope: &Scope,
         open_until: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult<()> {
         let until = open_until.after(self.speedup.apply(UNTRIED_GRACE));
         self.table
             .update(key(scope))
@@ -187,8 +172,8 @@ impl Breakers {
         scope: &Scope,
         grant: Grant,
         now: Timestamp,
-    ) -> Result<bool, StoreError> {
-        self.closed().remove(scope);
+    ) -> StoreResult<bool> {
+        self.closed.set(scope, now, None);
         let failed_probes = grant
             .probe
             .map_or(0, |probe| probe.failed_before.saturating_add(1));
@@ -220,7 +205,7 @@ impl Breakers {
         Ok(grant.probe.is_none() && failed.len() == MAX_FAILURES)
     }
 
-    pub async fn record_success(&self, scope: &Scope, grant: Grant) -> Result<(), StoreError> {
+    pub async fn record_success(&self, scope: &Scope, grant: Grant) -> StoreResult<()> {
         if grant.failed.is_empty() {
             return Ok(());
         }

@@ -8,10 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::batch::BatchGet;
 use super::campaigns::{Campaigns, StoredCampaign};
 use super::write::Write;
-use super::{Item, StoreError, from_record, transaction};
-use crate::domain::campaign::Campaign;
-use crate::domain::scope::CampaignSlug;
-use crate::domain::timestamp::Timestamp;
+use super::{StoreResult, from_record, transaction};
+use crate::domain::{Campaign, CampaignSlug, Timestamp};
 
 /// Slug and revision.
 pub const KEY: &str = "version";
@@ -44,12 +42,8 @@ impl CampaignVersions {
         &self,
         slug: &CampaignSlug,
         revision: u64,
-    ) -> Result<Option<CampaignVersion>, StoreError> {
-        self.table
-            .get(item_key(slug, revision), READING)
-            .await?
-            .map(read)
-            .transpose()
+    ) -> StoreResult<Option<CampaignVersion>> {
+        self.table.find(item_key(slug, revision), READING).await
     }
 
     /// Newest first, up to a revision.
@@ -58,7 +52,7 @@ impl CampaignVersions {
         slug: &CampaignSlug,
         up_to: u64,
         limit: usize,
-    ) -> Result<Vec<CampaignVersion>, StoreError> {
+    ) -> StoreResult<Vec<CampaignVersion>> {
         let mut versions = Vec::new();
         let mut end = up_to + 1;
         while end > 0 && versions.len() < limit {
@@ -70,7 +64,7 @@ impl CampaignVersions {
             for revision in (start..end).rev() {
                 let place = self.table.place(item_key(slug, revision));
                 if let Some(item) = items.find(&place).item() {
-                    versions.push(read(item.clone())?);
+                    versions.push(from_record(item.clone(), READING)?);
                 }
             }
             end = start;
@@ -86,7 +80,7 @@ impl CampaignVersions {
         before: Option<&StoredCampaign>,
         campaign: &Campaign,
         change: CampaignChange,
-    ) -> Result<bool, StoreError> {
+    ) -> StoreResult<bool> {
         let slug = &campaign.slug;
         let mut items = Vec::new();
         let mut revision = 1;
@@ -117,19 +111,13 @@ impl CampaignVersions {
         };
         items.push(self.put(slug, &version));
         items.push(campaigns.write(before, campaign, revision));
-        transaction::write(items)
-            .await?
-            .condition_held("writing a campaign's version")
+        transaction::write_all(items, "writing a campaign's version").await
     }
 
     fn put(&self, slug: &CampaignSlug, version: &CampaignVersion) -> Write {
         let key = item_key(slug, version.revision);
         self.table.put(key, version).when_absent(KEY)
     }
-}
-
-fn read(item: Item) -> Result<CampaignVersion, StoreError> {
-    from_record(item, READING)
 }
 
 fn item_key(slug: &CampaignSlug, revision: u64) -> String {

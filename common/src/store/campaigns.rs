@@ -5,10 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::batch::{BatchGet, BatchItems};
 use super::table::list;
 use super::write::Write;
-use super::{Item, StoreError, from_record, number, transaction};
-use crate::domain::campaign::Campaign;
-use crate::domain::scope::CampaignSlug;
-use crate::domain::timestamp::Timestamp;
+use super::{Item, StoreResult, from_record, number, transaction};
+use crate::domain::{Campaign, CampaignSlug, Timestamp};
 
 pub const KEY: &str = "slug";
 pub const VARIABLE: &str = "CAMPAIGNS_TABLE";
@@ -43,15 +41,11 @@ store! {
 }
 
 impl Campaigns {
-    pub async fn get(&self, slug: &CampaignSlug) -> Result<Option<Campaign>, StoreError> {
-        let item = self.table.get(slug.as_str(), READING).await?;
-        item.map(read).transpose()
+    pub async fn get(&self, slug: &CampaignSlug) -> StoreResult<Option<Campaign>> {
+        self.table.find(slug.as_str(), READING).await
     }
 
-    pub async fn get_stored(
-        &self,
-        slug: &CampaignSlug,
-    ) -> Result<Option<StoredCampaign>, StoreError> {
+    pub async fn get_stored(&self, slug: &CampaignSlug) -> StoreResult<Option<StoredCampaign>> {
         let item = self.table.get(slug.as_str(), READING).await?;
         let stored = item.map(|item| {
             let stored = from_record(item.clone(), READING)?;
@@ -68,13 +62,13 @@ impl Campaigns {
         &self,
         items: &BatchItems,
         slug: &CampaignSlug,
-    ) -> Result<Option<Campaign>, StoreError> {
+    ) -> StoreResult<Option<Campaign>> {
         let item = items.find(&self.table.place(slug.as_str())).item();
         item.cloned().map(read).transpose()
     }
 
     /// Ordered by slug. Reads the whole table.
-    pub async fn list(&self) -> Result<Vec<Campaign>, StoreError> {
+    pub async fn list(&self) -> StoreResult<Vec<Campaign>> {
         let mut campaigns = list(self.table.scan(), "listing campaigns", read).await?;
         campaigns.sort_by(|a, b| a.slug.cmp(&b.slug));
         Ok(campaigns)
@@ -85,7 +79,7 @@ impl Campaigns {
         &self,
         before: Option<&StoredCampaign>,
         campaign: &Campaign,
-    ) -> Result<bool, StoreError> {
+    ) -> StoreResult<bool> {
         let revision = before.map_or(0, |before| before.revision) + 1;
         let write = self.write(before, campaign, revision);
         transaction::write_one(write, "writing a campaign").await
@@ -115,11 +109,7 @@ impl Campaigns {
     }
 
     /// False if there is no such campaign.
-    pub async fn set_paused(
-        &self,
-        slug: &CampaignSlug,
-        change: &PauseChange,
-    ) -> Result<bool, StoreError> {
+    pub async fn set_paused(&self, slug: &CampaignSlug, change: &PauseChange) -> StoreResult<bool> {
         self.table
             .update(slug.as_str())
             .set("paused", change.paused)
@@ -131,6 +121,6 @@ impl Campaigns {
     }
 }
 
-fn read(item: Item) -> Result<Campaign, StoreError> {
+fn read(item: Item) -> StoreResult<Campaign> {
     from_record(item, READING)
 }

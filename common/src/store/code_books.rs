@@ -11,15 +11,15 @@ use super::batch::{BatchGet, BatchItems, Found};
 use super::record_version::FIRST;
 use super::table::{Table, list};
 use super::write::Write;
-use super::{Item, StoreError, from_record, read_text, required, transaction};
+use super::{Item, StoreError, StoreResult, from_record, read_text, required, transaction};
 use crate::aws::Aws;
 use crate::aws::deployment_secret::{DeploymentSecrets, SecretVersion};
 use crate::config::{ConfigError, Env};
+use crate::domain::Scope;
 use crate::domain::cipher::SecretKey;
 use crate::domain::code::Alphabet;
 use crate::domain::codebook::{Batch, CodeBook};
 use crate::domain::key_encryption::KeyContext;
-use crate::domain::scope::Scope;
 use crate::random;
 
 pub const KEY: &str = "scope";
@@ -114,7 +114,7 @@ impl CodeBooks {
     }
 
     /// `None` before the campaign is applied.
-    pub async fn get(&self, scope: &Scope) -> Result<Option<StoredBook>, StoreError> {
+    pub async fn get(&self, scope: &Scope) -> StoreResult<Option<StoredBook>> {
         let mut batch = BatchGet::default();
         self.add_to(&mut batch, scope);
         let items = batch.send(self.table.client(), READING).await?;
@@ -128,20 +128,15 @@ impl CodeBooks {
         Ok(Some(stored))
     }
 
-    pub async fn overview(&self, scope: &Scope) -> Result<Option<BookOverview>, StoreError> {
-        let item = self.table.get(scope.to_string(), READING).await?;
-        item.map(|item| from_record(item, READING)).transpose()
+    pub async fn overview(&self, scope: &Scope) -> StoreResult<Option<BookOverview>> {
+        self.table.find(scope.to_string(), READING).await
     }
 
     pub(crate) fn add_to(&self, batch: &mut BatchGet, scope: &Scope) {
         batch.add(&self.table.place(scope.to_string()));
     }
 
-    pub(crate) fn find_in(
-        &self,
-        items: &BatchItems,
-        scope: &Scope,
-    ) -> Result<PrefetchedBook, StoreError> {
+    pub(crate) fn find_in(&self, items: &BatchItems, scope: &Scope) -> StoreResult<PrefetchedBook> {
         match items.find(&self.table.place(scope.to_string())) {
             Found::NotAsked => Ok(PrefetchedBook::NotRead),
             Found::Absent => Ok(PrefetchedBook::Absent),
@@ -158,7 +153,7 @@ impl CodeBooks {
     }
 
     /// Does nothing if the scope has a book: its first keys never change.
-    pub async fn start(&self, scope: &Scope, book: CodeBook) -> Result<(), StoreError> {
+    pub async fn start(&self, scope: &Scope, book: CodeBook) -> StoreResult<()> {
         let first = StoredBook {
             book,
             revision: 0,
@@ -204,7 +199,7 @@ impl CodeBooks {
     }
 
     /// Reads the whole, small table.
-    pub async fn scopes(&self) -> Result<Vec<Scope>, StoreError> {
+    pub async fn scopes(&self) -> StoreResult<Vec<Scope>> {
         const ACTION: &str = "listing code books";
         let scope = |item: Item| {
             let scope = read_text(&item, KEY).and_then(|key| key.parse().ok());
@@ -220,12 +215,7 @@ impl CodeBooks {
     }
 
     /// Keeps attributes that a newer build has added.
-    fn write(
-        &self,
-        scope: &Scope,
-        stored: &StoredBook,
-        item: Option<Item>,
-    ) -> Result<Write, StoreError> {
+    fn write(&self, scope: &Scope, stored: &StoredBook, item: Option<Item>) -> StoreResult<Write> {
         let StoredBook {
             book,
             revision,
@@ -255,7 +245,7 @@ impl CodeBooks {
     }
 }
 
-fn secret_version(item: &Item) -> Result<&str, StoreError> {
+fn secret_version(item: &Item) -> StoreResult<&str> {
     FIRST.check(item, READING)?;
     required(read_text(item, SECRET_VERSION), READING)
 }
@@ -264,7 +254,7 @@ fn encrypted(
     secret: &SecretVersion,
     context: KeyContext<'_>,
     key: &SecretKey,
-) -> Result<AttributeValue, StoreError> {
+) -> StoreResult<AttributeValue> {
     let stored = secret.secret.encrypt(context, key, random::bytes());
     let stored = stored.ok_or_else(|| StoreError::new(WRITING, "a key cannot be encrypted"))?;
     Ok(AttributeValue::B(Blob::new(stored)))
@@ -274,7 +264,7 @@ fn decrypted(
     secret: &SecretVersion,
     context: KeyContext<'_>,
     stored: Option<&AttributeValue>,
-) -> Result<SecretKey, StoreError> {
+) -> StoreResult<SecretKey> {
     let stored = required(stored.and_then(|stored| stored.as_b().ok()), READING)?;
     let key = secret.secret.decrypt(context, stored.as_ref());
     key.ok_or_else(|| {
@@ -285,7 +275,7 @@ fn decrypted(
     })
 }
 
-fn read(item: &Item, scope: &Scope, secret: Arc<SecretVersion>) -> Result<StoredBook, StoreError> {
+fn read(item: &Item, scope: &Scope, secret: Arc<SecretVersion>) -> StoreResult<StoredBook> {
     let Stored {
         minted_length,
         alphabet,

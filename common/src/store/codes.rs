@@ -9,11 +9,11 @@ use serde::Deserialize;
 use super::batch::Place;
 use super::table::{items, pages};
 use super::write::Write;
-use super::{Item, SEGMENTS, StoreError, from_record, read_text, required, transaction};
-use crate::domain::code_record::{CodeHold, CodeKey, CodeLookup, CodeRecord};
-use crate::domain::ids::{EntrantId, SubmissionId};
-use crate::domain::scope::Scope;
-use crate::domain::timestamp::Timestamp;
+use super::{
+    Item, SEGMENTS, StoreError, StoreResult, from_record, read_text, required, transaction,
+};
+use crate::domain::code_record::CodeRecord;
+use crate::domain::{CodeHold, CodeKey, CodeLookup, EntrantId, Scope, SubmissionId, Timestamp};
 
 /// Scope and [`CodeKey`].
 pub const KEY: &str = "code";
@@ -124,11 +124,7 @@ impl Codes {
     }
 
     /// `None` until the code is imported or held.
-    pub async fn get(
-        &self,
-        scope: &Scope,
-        key: &CodeKey,
-    ) -> Result<Option<CodeRecord>, StoreError> {
+    pub async fn get(&self, scope: &Scope, key: &CodeKey) -> StoreResult<Option<CodeRecord>> {
         self.table
             .get(key.in_scope(scope), READING)
             .await?
@@ -137,25 +133,17 @@ impl Codes {
             .transpose()
     }
 
-    pub async fn lookup(&self, scope: &Scope, key: &CodeKey) -> Result<CodeLookup, StoreError> {
+    pub async fn lookup(&self, scope: &Scope, key: &CodeKey) -> StoreResult<CodeLookup> {
         Ok(CodeLookup::new(key, self.get(scope, key).await?))
     }
 
-    pub async fn import(
-        &self,
-        scope: &Scope,
-        key: &CodeKey,
-        batch: &str,
-    ) -> Result<bool, StoreError> {
+    pub async fn import(&self, scope: &Scope, key: &CodeKey, batch: &str) -> StoreResult<bool> {
         let update = self.table.update(key.in_scope(scope)).set(BATCH, batch);
         transaction::write_one(update.when_absent(BATCH), "importing a code").await
     }
 
     /// Unordered. Reads the whole table.
-    pub fn all(
-        &self,
-        scope: &Scope,
-    ) -> impl Stream<Item = Result<(CodeKey, CodeRecord), StoreError>> {
+    pub fn all(&self, scope: &Scope) -> impl Stream<Item = StoreResult<(CodeKey, CodeRecord)>> {
         const ACTION: &str = "reading all codes";
         let pages = pages(self.table.scan_scope(scope, None), SEGMENTS, ACTION);
         items(pages).map(move |item| {
@@ -167,7 +155,7 @@ impl Codes {
     }
 
     /// Returns the number freed. Imported codes stay imported.
-    pub async fn clear(&self, scope: &Scope) -> Result<u64, StoreError> {
+    pub async fn clear(&self, scope: &Scope) -> StoreResult<u64> {
         const ACTION: &str = "freeing codes";
         let change = async |item: Item| {
             let key = read_text(&item, KEY).unwrap_or_default();
@@ -191,14 +179,14 @@ pub(crate) fn is_sentinel(code_key: &str) -> bool {
     Scope::split_key(code_key).is_some_and(|(_, rest)| rest.starts_with("sentinel#"))
 }
 
-pub(crate) fn read(item: &Item) -> Result<CodeRecord, StoreError> {
+pub(crate) fn read(item: &Item) -> StoreResult<CodeRecord> {
     parse(item).map_err(|error| {
         let key = read_text(item, KEY).unwrap_or_default().to_owned();
         StoreError::of_record("codes", key)(error)
     })
 }
 
-fn parse(item: &Item) -> Result<CodeRecord, StoreError> {
+fn parse(item: &Item) -> StoreResult<CodeRecord> {
     let stored: Stored = from_record(item.clone(), READING)?;
     let hold = stored.submission_id.map(|submission_id| {
         Ok(CodeHold {

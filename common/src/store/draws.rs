@@ -9,12 +9,10 @@ use serde::de::DeserializeOwned;
 
 use super::table::all;
 use super::write::Write;
-use super::{StoreError, from_record, number, text, transaction};
+use super::{StoreResult, from_record, number, text, transaction};
 use crate::domain::draw::contact::Contact;
 use crate::domain::draw::{Draw, DrawName, DrawOutcome, FreezeLock};
-use crate::domain::scope::Scope;
-use crate::domain::submission::OperatorDecision;
-use crate::domain::timestamp::Timestamp;
+use crate::domain::{OperatorDecision, Scope, Timestamp};
 
 pub const KEY: &str = "scope";
 pub const SORT: &str = "record";
@@ -41,31 +39,27 @@ store! {
 }
 
 impl Draws {
-    pub async fn get(&self, scope: &Scope, name: &DrawName) -> Result<Option<Draw>, StoreError> {
+    pub async fn get(&self, scope: &Scope, name: &DrawName) -> StoreResult<Option<Draw>> {
         let draws: Vec<Draw> = self.read(scope.to_string(), &draw_key(name)).await?;
         Ok(draws.into_iter().find(|draw| draw.name == *name))
     }
 
-    pub async fn list(&self, scope: &Scope) -> Result<Vec<Draw>, StoreError> {
+    pub async fn list(&self, scope: &Scope) -> StoreResult<Vec<Draw>> {
         self.read(scope.to_string(), "draw#").await
     }
 
     /// Sorted by tier and place.
-    pub async fn contacts(
-        &self,
-        scope: &Scope,
-        name: &DrawName,
-    ) -> Result<Vec<Contact>, StoreError> {
+    pub async fn contacts(&self, scope: &Scope, name: &DrawName) -> StoreResult<Vec<Contact>> {
         self.read(scope.to_string(), &format!("contact#{name}#"))
             .await
     }
 
-    pub async fn all_contacts(&self, scope: &Scope) -> Result<Vec<Contact>, StoreError> {
+    pub async fn all_contacts(&self, scope: &Scope) -> StoreResult<Vec<Contact>> {
         self.read(scope.to_string(), "contact#").await
     }
 
     /// Draws whose entries still decide about prizes: all phones stay.
-    pub async fn unfinished(&self, scope: &Scope, now: Timestamp) -> Result<Vec<Draw>, StoreError> {
+    pub async fn unfinished(&self, scope: &Scope, now: Timestamp) -> StoreResult<Vec<Draw>> {
         // Before the contacts: a draw has all its winners before its outcome.
         let mut draws = self.list(scope).await?;
         let contacts = self.all_contacts(scope).await?;
@@ -80,7 +74,7 @@ impl Draws {
     }
 
     /// `None` before the first freeze.
-    pub async fn freeze_lock(&self, scope: &Scope) -> Result<Option<FreezeLock>, StoreError> {
+    pub async fn freeze_lock(&self, scope: &Scope) -> StoreResult<Option<FreezeLock>> {
         let locks: Vec<FreezeLock> = self.read(lock_key(scope), LOCK).await?;
         Ok(locks.into_iter().next())
     }
@@ -91,7 +85,7 @@ impl Draws {
         scope: &Scope,
         before: Option<&FreezeLock>,
         after: &FreezeLock,
-    ) -> Result<bool, StoreError> {
+    ) -> StoreResult<bool> {
         let update = self.table.update(lock_key(scope)).sort(SORT, LOCK);
         let update = update.change(before, after);
         // True also if the answer was lost and the call repeated.
@@ -110,17 +104,12 @@ impl Draws {
     }
 
     /// Records a draw and releases the lock; false if the name is taken or the lock was changed.
-    pub async fn create(
-        &self,
-        scope: &Scope,
-        draw: &Draw,
-        lock: &FreezeLock,
-    ) -> Result<bool, StoreError> {
+    pub async fn create(&self, scope: &Scope, draw: &Draw, lock: &FreezeLock) -> StoreResult<bool> {
         let put = self.table.put(scope.to_string(), draw);
         let put = put.sort(SORT, draw_key(&draw.name)).when_absent(KEY);
         let release = self.table.update(lock_key(scope)).sort(SORT, LOCK);
         let release = release.remove(["expires_at", "commitment"]);
-        self.write(vec![put, when_seen(release, Some(lock))]).await
+        transaction::write_all(vec![put, when_seen(release, Some(lock))], WRITING).await
     }
 
     pub async fn publish(
@@ -128,7 +117,7 @@ impl Draws {
         scope: &Scope,
         name: &DrawName,
         at: Timestamp,
-    ) -> Result<bool, StoreError> {
+    ) -> StoreResult<bool> {
         self.update(scope, name)
             .set(PUBLISHED_AT, at)
             .when_present("commitment")
@@ -142,10 +131,10 @@ impl Draws {
         scope: &Scope,
         name: &DrawName,
         outcome: &DrawOutcome,
-    ) -> Result<bool, StoreError> {
+    ) -> StoreResult<bool> {
         let update = self.update(scope, name).set(OUTCOME, outcome);
         let update = update.when_present(PUBLISHED_AT).when_absent(OUTCOME);
-        self.write(vec![update.when(NOT_ABANDONED)]).await
+        transaction::write_one(update.when(NOT_ABANDONED), WRITING).await
     }
 
     /// Records a request to abandon a draw, or its confirmation. Returns false if its run was
@@ -155,7 +144,7 @@ impl Draws {
         scope: &Scope,
         draw: &Draw,
         decision: &OperatorDecision,
-    ) -> Result<bool, StoreError> {
+    ) -> StoreResult<bool> {
         self.update(scope, &draw.name)
             .set(ABANDONMENT, decision)
             .when_equal(CONTACT_CHANGES, draw.contact_changes)
@@ -174,7 +163,7 @@ impl Draws {
         changes: u64,
         contacts: &[Contact],
         conditions: Vec<Write>,
-    ) -> Result<bool, StoreError> {
+    ) -> StoreResult<bool> {
         let count = self
             .update(scope, name)
             .set(CONTACT_CHANGES, changes.saturating_add(1))
@@ -185,7 +174,7 @@ impl Draws {
             put.sort(SORT, contact_key(contact)).when_absent(KEY)
         });
         let items = conditions.into_iter().chain([count]).chain(contacts);
-        self.write(items.collect()).await
+        transaction::write_all(items.collect(), WRITING).await
     }
 
     pub async fn change_contact(
@@ -193,7 +182,7 @@ impl Draws {
         scope: &Scope,
         before: &Contact,
         after: &Contact,
-    ) -> Result<bool, StoreError> {
+    ) -> StoreResult<bool> {
         let change = self.table.update(scope.to_string());
         let change = change
             .sort(SORT, contact_key(after))
@@ -201,11 +190,7 @@ impl Draws {
             .when_equal("revision", before.revision);
         let count = self.update(scope, &before.draw);
         let count = count.add(CONTACT_CHANGES, number(1));
-        self.write(vec![change, count]).await
-    }
-
-    async fn write(&self, items: Vec<Write>) -> Result<bool, StoreError> {
-        transaction::write(items).await?.condition_held(WRITING)
+        transaction::write_all(vec![change, count], WRITING).await
     }
 
     fn update(&self, scope: &Scope, name: &DrawName) -> Write {
@@ -218,7 +203,7 @@ impl Draws {
         &self,
         partition: String,
         prefix: &str,
-    ) -> Result<Vec<T>, StoreError> {
+    ) -> StoreResult<Vec<T>> {
         let condition = "#scope = :scope AND begins_with(#record, :prefix)";
         let values = [(":scope", text(partition)), (":prefix", text(prefix))];
         let query = self.table.query(condition, values).consistent_read(true);

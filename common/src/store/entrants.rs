@@ -14,15 +14,14 @@ use super::segments::{Segment, SegmentPage};
 use super::table::pages;
 use super::write::Write;
 use super::{
-    Item, SEGMENTS, StoreError, number, read_number, read_text, read_times, required, transaction,
+    Item, SEGMENTS, StoreError, StoreResult, number, read_number, read_text, read_time, read_times,
+    required, transaction,
 };
-use crate::domain::campaign::PhoneLimits;
-use crate::domain::entrant::{Entrant, MAX_OPEN_RECEIPTS, PhoneChecks, WrongCodes};
-use crate::domain::ids::EntrantId;
-use crate::domain::scope::Scope;
+use crate::domain::entrant::MAX_OPEN_RECEIPTS;
 use crate::domain::statistics::EntrantCounts;
-use crate::domain::submission::Submission;
-use crate::domain::timestamp::Timestamp;
+use crate::domain::{
+    Entrant, EntrantId, PhoneChecks, PhoneLimits, Scope, Submission, Timestamp, WrongCodes,
+};
 
 pub use self::blocklist::{
     BLOCKED, BLOCKED_SCOPE, BLOCKLIST, BlockChange, BlockedPhone, KnownEntrant,
@@ -179,12 +178,7 @@ impl Entrants {
         self.table.place(item_key(scope, id))
     }
 
-    pub async fn get(
-        &self,
-        scope: &Scope,
-        id: &EntrantId,
-        day: &str,
-    ) -> Result<Entrant, StoreError> {
+    pub async fn get(&self, scope: &Scope, id: &EntrantId, day: &str) -> StoreResult<Entrant> {
         let item = self.table.get(item_key(scope, id), READING).await?;
         Ok(item
             .as_ref()
@@ -197,7 +191,7 @@ impl Entrants {
         &self,
         scope: &Scope,
         segment: Segment,
-    ) -> Result<SegmentPage<EntrantRecord>, StoreError> {
+    ) -> StoreResult<SegmentPage<EntrantRecord>> {
         let prefix = scope.key("");
         let scan = self.table.scan_scope(scope, None);
         let record = |item: Item| {
@@ -209,7 +203,7 @@ impl Entrants {
                     "its key has no digest",
                 ))
             })?;
-            let blocked_since = read_number(&item, "blocked").map(Timestamp::from_millis);
+            let blocked_since = read_time(&item, "blocked");
             Ok(EntrantRecord {
                 id,
                 submissions: total,
@@ -223,16 +217,13 @@ impl Entrants {
     }
 
     /// Reads the whole table.
-    pub(crate) fn all(
-        &self,
-        scope: &Scope,
-    ) -> impl Stream<Item = Result<ScanOutput, StoreError>> + use<> {
+    pub(crate) fn all(&self, scope: &Scope) -> impl Stream<Item = StoreResult<ScanOutput>> + use<> {
         let scan = self.table.scan_scope(scope, None).consistent_read(true);
         pages(scan, SEGMENTS, "reading all entrants")
     }
 
     /// Deletes all phones but the blocklist; returns their number.
-    pub async fn clear(&self, scope: &Scope) -> Result<u64, StoreError> {
+    pub async fn clear(&self, scope: &Scope) -> StoreResult<u64> {
         const ACTION: &str = "forgetting entrants";
         let change = async |item: Item| {
             let is_kept = |name: &str| name.starts_with(BLOCKED);
@@ -253,7 +244,7 @@ impl Entrants {
     }
 }
 
-pub(crate) fn read(item: &Item, day: &str) -> Result<Entrant, StoreError> {
+pub(crate) fn read(item: &Item, day: &str) -> StoreResult<Entrant> {
     FIRST
         .check(item, READING)
         .map_err(|error| StoreError::of_record(TABLE, named(item))(error))?;
@@ -268,13 +259,13 @@ pub(crate) fn read(item: &Item, day: &str) -> Result<Entrant, StoreError> {
         today: count(&day_attribute(day)),
         entries: read_number(item, ENTRIES).unwrap_or(0),
         wrong_codes: read_times(item, WRONG_CODES),
-        throttled_until: read_number(item, THROTTLED_UNTIL).map(Timestamp::from_millis),
+        throttled_until: read_time(item, THROTTLED_UNTIL),
         open_receipts: count(OPEN_RECEIPTS),
-        erased_at: read_number(item, erasure::ERASED_AT).map(Timestamp::from_millis),
+        erased_at: read_time(item, erasure::ERASED_AT),
     })
 }
 
-pub(crate) fn read_counts(item: &Item) -> Result<EntrantCounts, StoreError> {
+pub(crate) fn read_counts(item: &Item) -> StoreResult<EntrantCounts> {
     FIRST.check(item, READING)?;
     let (scope, _) = required(read_text(item, KEY).and_then(Scope::split_key), READING)?;
     let day = |name: &String| {

@@ -8,10 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::batch::Place;
 use super::write::Write;
-use super::{Item, StoreError, from_record};
-use crate::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
-use crate::domain::scope::Scope;
-use crate::domain::timestamp::Timestamp;
+use super::{Item, StoreResult, from_record};
+use crate::domain::{IdempotencyKey, ReceiptId, Scope, SubmissionId, Timestamp};
 
 /// Scope, endpoint and Idempotency-Key.
 pub const KEY: &str = "request";
@@ -81,19 +79,12 @@ impl IdempotencyKeys {
     }
 
     /// Returns the number deleted. Reads the whole table.
-    pub async fn clear(&self, scope: &Scope) -> Result<u64, StoreError> {
-        const ACTION: &str = "forgetting idempotency keys";
-        self.table
-            .change_each(scope, ACTION, async |item| {
-                self.table.delete_found(&item, ACTION).await
-            })
-            .await
+    pub async fn clear(&self, scope: &Scope) -> StoreResult<u64> {
+        self.table.clear(scope, "forgetting idempotency keys").await
     }
 }
 
-pub(crate) fn read<Id: IdempotentRecordId>(
-    item: &Item,
-) -> Result<IdempotencyRecord<Id>, StoreError> {
+pub(crate) fn read<Id: IdempotentRecordId>(item: &Item) -> StoreResult<IdempotencyRecord<Id>> {
     read_stored(item).map(|stored| stored.record)
 }
 
@@ -101,12 +92,12 @@ pub(crate) fn read<Id: IdempotentRecordId>(
 pub(crate) fn read_unexpired<Id: IdempotentRecordId>(
     item: &Item,
     now: Timestamp,
-) -> Result<Option<IdempotencyRecord<Id>>, StoreError> {
+) -> StoreResult<Option<IdempotencyRecord<Id>>> {
     let stored: Stored<Id> = read_stored(item)?;
     Ok((stored.expires_at > now.as_seconds()).then_some(stored.record))
 }
 
-fn read_stored<Id: IdempotentRecordId>(item: &Item) -> Result<Stored<Id>, StoreError> {
+fn read_stored<Id: IdempotentRecordId>(item: &Item) -> StoreResult<Stored<Id>> {
     from_record(item.clone(), "reading an Idempotency-Key")
 }
 

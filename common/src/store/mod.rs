@@ -41,8 +41,8 @@ use serde_dynamo::aws_sdk_dynamodb_1::from_item;
 
 use self::record_version::FIRST;
 pub use self::write::{EXPIRY, Write};
-use crate::domain::timestamp::Timestamp;
-use crate::error::{During, StoreError, Throttled, UnreadableRecord};
+use crate::domain::Timestamp;
+use crate::error::{During, StoreError, StoreResult, Throttled, UnreadableRecord};
 
 /// Segments read at once; more are throttled sooner.
 pub const SEGMENTS: i32 = 8;
@@ -50,10 +50,7 @@ pub const SEGMENTS: i32 = 8;
 pub type Item = HashMap<String, AttributeValue>;
 
 /// Refuses a record of a later build.
-pub(crate) fn from_record<T: DeserializeOwned>(
-    item: Item,
-    action: &'static str,
-) -> Result<T, StoreError> {
+pub(crate) fn from_record<T: DeserializeOwned>(item: Item, action: &'static str) -> StoreResult<T> {
     FIRST.check(&item, action)?;
     from_item(item).during(action)
 }
@@ -72,6 +69,11 @@ pub(crate) fn read_number<T: std::str::FromStr>(item: &Item, name: &str) -> Opti
 }
 
 /// `None` if absent or unreadable.
+pub(crate) fn read_time(item: &Item, name: &str) -> Option<Timestamp> {
+    read_number(item, name).map(Timestamp::from_millis)
+}
+
+/// `None` if absent or unreadable.
 pub(crate) fn read_text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
     item.get(name)?.as_s().ok().map(String::as_str)
 }
@@ -87,6 +89,6 @@ pub(crate) fn read_times(item: &Item, name: &str) -> Vec<Timestamp> {
         .collect()
 }
 
-pub(crate) fn required<T>(value: Option<T>, action: &'static str) -> Result<T, StoreError> {
+pub(crate) fn required<T>(value: Option<T>, action: &'static str) -> StoreResult<T> {
     value.ok_or_else(|| StoreError::new(action, "an attribute is missing or has another type"))
 }

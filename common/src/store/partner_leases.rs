@@ -6,9 +6,8 @@
 use std::time::Duration;
 
 use super::write::Sent;
-use super::{Item, StoreError, read_number};
-use crate::domain::scope::Scope;
-use crate::domain::timestamp::Timestamp;
+use super::{Item, StoreResult, read_number};
+use crate::domain::{Scope, Timestamp};
 
 /// An item takes a thousand writes a second, and a request makes two.
 const MAX_LEASES_IN_ITEM: u32 = 16;
@@ -46,7 +45,7 @@ impl PartnerLeases {
         until: Timestamp,
         now: Timestamp,
         chance: impl Fn() -> f64,
-    ) -> Result<Option<PartnerLease>, StoreError> {
+    ) -> StoreResult<Option<PartnerLease>> {
         let items = max.div_ceil(MAX_LEASES_IN_ITEM).max(1);
         let mut item = pick(items, chance());
         let mut untried_items = items;
@@ -82,7 +81,7 @@ impl PartnerLeases {
         lease: u32,
         until: Timestamp,
         now: Timestamp,
-    ) -> Result<Tried, StoreError> {
+    ) -> StoreResult<Tried> {
         let (key, name) = (format!("partner_leases#{scope}#{item}"), lease_name(lease));
         let sent = self
             .table
@@ -100,7 +99,7 @@ impl PartnerLeases {
         })
     }
 
-    pub async fn release(&self, lease: &PartnerLease) -> Result<(), StoreError> {
+    pub async fn release(&self, lease: &PartnerLease) -> StoreResult<()> {
         let update = self.table.update(&lease.key);
         let update = update.remove([lease.name.as_str()]);
         let released = update

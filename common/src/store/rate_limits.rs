@@ -6,10 +6,9 @@ use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::transaction::{self, CancellationCause, TransactionResult, backoff};
 use super::write::{Sent, Write};
-use super::{Item, StoreError, number, read_number, read_times};
-use crate::domain::rate_limit_status::RateLimitStatus;
-use crate::domain::sliding_window::{SlidingWindow, WindowDecision};
-use crate::domain::timestamp::Timestamp;
+use super::{Item, StoreError, StoreResult, number, read_number, read_times};
+use crate::domain::sliding_window::WindowDecision;
+use crate::domain::{RateLimitStatus, SlidingWindow, Timestamp};
 
 const HITS: &str = "hits";
 const LEASED: &str = "leased";
@@ -65,7 +64,7 @@ impl RateLimits {
         &self,
         limits: &[RateLimitRule],
         now: Timestamp,
-    ) -> Result<RateLimitDecision, StoreError> {
+    ) -> StoreResult<RateLimitDecision> {
         let mut seen: Vec<Vec<Timestamp>> = vec![Vec::new(); limits.len()];
         for tries in 1..=MAX_ATTEMPTS {
             let mut updates = Vec::with_capacity(limits.len());
@@ -98,12 +97,11 @@ impl RateLimits {
                 });
             }
             let reasons = match self.count(updates).await? {
-                Counted::All { log } => {
-                    return Ok(RateLimitDecision::Admitted(statuses(
-                        &log.map_or(logs, |log| vec![log]),
-                    )));
+                Ok(log) => {
+                    let logs = log.map_or(logs, |log| vec![log]);
+                    return Ok(RateLimitDecision::Admitted(statuses(&logs)));
                 }
-                Counted::None(reasons) => reasons,
+                Err(reasons) => reasons,
             };
             for (reason, seen) in reasons.iter().zip(&mut seen) {
                 if let CancellationCause::ConditionFailed(item) = reason {
@@ -120,23 +118,19 @@ impl RateLimits {
 
     /// A single log is returned. If the answer is lost, its hit counts twice: stricter by one for
     /// its span.
-    async fn count(&self, mut updates: Vec<Write>) -> Result<Counted, StoreError> {
+    async fn count(
+        &self,
+        mut updates: Vec<Write>,
+    ) -> StoreResult<TransactionResult<Option<Vec<Timestamp>>>> {
         if updates.len() == 1
             && let Some(update) = updates.pop()
         {
             return Ok(match update.send_and_read("counting a hit").await? {
-                Sent::Written(item) => Counted::All {
-                    log: Some(read_times(&item, HITS)),
-                },
-                Sent::Refused(item) => {
-                    Counted::None(vec![CancellationCause::ConditionFailed(item)])
-                }
+                Sent::Written(item) => Ok(Some(read_times(&item, HITS))),
+                Sent::Refused(item) => Err(vec![CancellationCause::ConditionFailed(item)]),
             });
         }
-        Ok(match transaction::write(updates).await? {
-            TransactionResult::Committed => Counted::All { log: None },
-            TransactionResult::Cancelled(reasons) => Counted::None(reasons),
-        })
+        Ok(transaction::write(updates).await?.map(|()| None))
     }
 
     fn count_hit(
@@ -167,7 +161,7 @@ impl RateLimits {
         minute: i64,
         per_minute: u32,
         wanted: u32,
-    ) -> Result<Lease, StoreError> {
+    ) -> StoreResult<Lease> {
         let limited = format!("ceiling#{key_id}#{minute}");
         let expiry = Timestamp::from_millis(minute.saturating_mul(60_000)).after(LEASE_RETENTION);
         let mut wanted = wanted.min(per_minute);
@@ -191,11 +185,6 @@ impl RateLimits {
             wanted = wanted.min(left);
         }
     }
-}
-
-enum Counted {
-    All { log: Option<Vec<Timestamp>> },
-    None(Vec<CancellationCause>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

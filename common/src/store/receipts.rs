@@ -2,19 +2,15 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
-
 use super::batch::Place;
-use super::transaction::{self, CancellationCause, TransactionResult};
+use super::transaction::{self, CancellationCause};
 use super::write::{EXPIRY, Sent, Write};
-use super::{During, Item, StoreError, from_record, read_text, required};
+use super::{During, Item, StoreError, StoreResult, from_record, read_text, required};
 use crate::aws::photos::Photos;
-use crate::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
-use crate::domain::receipt::Receipt;
-use crate::domain::receipt::payload::VerificationCode;
-use crate::domain::receipt::photo::StoredPhoto;
-use crate::domain::scope::Scope;
-use crate::domain::timestamp::Timestamp;
+use crate::domain::{
+    IdempotencyKey, Receipt, ReceiptId, Scope, StoredPhoto, SubmissionId, Timestamp,
+    VerificationCode,
+};
 use crate::store::idempotency_keys::{self, IdempotencyKeys, IdempotencyRecord};
 
 /// Scope and receipt id, or scope and purchase.
@@ -43,12 +39,6 @@ const FREE_OR_OWN: &str = "attribute_not_exists(id) OR submission_id = :submissi
 
 const READING: &str = "reading a receipt";
 
-#[derive(Serialize)]
-struct Owned {
-    submission_id: SubmissionId,
-    claimed_at: Timestamp,
-}
-
 const SUBMISSION: &str = "submission_id";
 
 store! {
@@ -61,7 +51,7 @@ impl Receipts {
         &self,
         receipt: &Receipt,
         request: Option<(&IdempotencyKeys, &IdempotencyKey, &str)>,
-    ) -> Result<Option<IdempotencyRecord<ReceiptId>>, StoreError> {
+    ) -> StoreResult<Option<IdempotencyRecord<ReceiptId>>> {
         const ACTION: &str = "writing a receipt";
         let key = item_key(&receipt.scope, receipt.receipt_id);
         let put = self.table.put(key, receipt);
@@ -76,21 +66,21 @@ impl Receipts {
             };
             items.push(keys.put(&receipt.scope, key, &record, receipt.created_at));
         }
-        match transaction::write(items).await? {
-            TransactionResult::Committed => Ok(None),
-            TransactionResult::Cancelled(reasons) => match reasons.get(1) {
-                Some(CancellationCause::ConditionFailed(Some(item))) => {
-                    idempotency_keys::read(item).map(Some)
-                }
-                Some(_) | None => Err(StoreError::new(
-                    ACTION,
-                    "others kept changing the same record",
-                )),
-            },
+        let Err(reasons) = transaction::write(items).await? else {
+            return Ok(None);
+        };
+        match reasons.get(1) {
+            Some(CancellationCause::ConditionFailed(Some(item))) => {
+                idempotency_keys::read(item).map(Some)
+            }
+            Some(_) | None => Err(StoreError::new(
+                ACTION,
+                "others kept changing the same record",
+            )),
         }
     }
 
-    pub async fn get(&self, scope: &Scope, id: ReceiptId) -> Result<Option<Receipt>, StoreError> {
+    pub async fn get(&self, scope: &Scope, id: ReceiptId) -> StoreResult<Option<Receipt>> {
         self.table
             .get(item_key(scope, id), READING)
             .await?
@@ -103,17 +93,13 @@ impl Receipts {
         &self,
         scope: &Scope,
         code: &VerificationCode,
-    ) -> Result<Option<SubmissionId>, StoreError> {
+    ) -> StoreResult<Option<SubmissionId>> {
         self.owner_of(purchase_key(scope, code), "reading a purchase")
             .await
     }
 
     /// The first submission with a photo without a readable receipt.
-    pub async fn photo(
-        &self,
-        scope: &Scope,
-        digest: &str,
-    ) -> Result<Option<SubmissionId>, StoreError> {
+    pub async fn photo(&self, scope: &Scope, digest: &str) -> StoreResult<Option<SubmissionId>> {
         self.owner_of(photo_key(scope, digest), "reading whose photo it is")
             .await
     }
@@ -122,7 +108,7 @@ impl Receipts {
         &self,
         key: String,
         action: &'static str,
-    ) -> Result<Option<SubmissionId>, StoreError> {
+    ) -> StoreResult<Option<SubmissionId>> {
         let item = self.table.get(key, action).await?;
         item.map(|item| owner(&item, action)).transpose()
     }
@@ -135,7 +121,7 @@ impl Receipts {
         submission: SubmissionId,
         rejected: Option<SubmissionId>,
         now: Timestamp,
-    ) -> Result<Option<SubmissionId>, StoreError> {
+    ) -> StoreResult<Option<SubmissionId>> {
         const ACTION: &str = "remembering a photo";
         let sent = self
             .owned(photo_key(scope, digest), submission, now)
@@ -160,7 +146,7 @@ impl Receipts {
         scope: &Scope,
         id: ReceiptId,
         arrived: &StoredPhoto,
-    ) -> Result<bool, StoreError> {
+    ) -> StoreResult<bool> {
         let update = self.update(scope, id).set("arrived", arrived);
         let write = update.when(NOT_SEEN_YET);
         transaction::write_one(write, "marking a receipt as uploaded").await
@@ -200,15 +186,12 @@ impl Receipts {
     }
 
     fn owned(&self, key: String, submission: SubmissionId, now: Timestamp) -> Write {
-        let record = Owned {
-            submission_id: submission,
-            claimed_at: now,
-        };
-        self.table.put(key, &record)
+        let put = self.table.put_item(key, Item::new());
+        put.set(SUBMISSION, submission).set("claimed_at", now)
     }
 
     /// Deletes a scope's receipts with their photos; returns their number.
-    pub async fn clear(&self, scope: &Scope, photos: &Photos) -> Result<u64, StoreError> {
+    pub async fn clear(&self, scope: &Scope, photos: &Photos) -> StoreResult<u64> {
         const ACTION: &str = "deleting receipts";
         let change = async |item: Item| {
             // Photos and purchases have other keys, and no file.
@@ -228,12 +211,12 @@ impl Receipts {
     }
 }
 
-pub(crate) fn read(item: &Item) -> Result<Receipt, StoreError> {
+pub(crate) fn read(item: &Item) -> StoreResult<Receipt> {
     let key = read_text(item, KEY).unwrap_or_default().to_owned();
     from_record(item.clone(), READING).map_err(StoreError::of_record("receipts", key))
 }
 
-fn owner(item: &Item, action: &'static str) -> Result<SubmissionId, StoreError> {
+fn owner(item: &Item, action: &'static str) -> StoreResult<SubmissionId> {
     let id = required(read_text(item, SUBMISSION), action)?;
     id.parse().during(action)
 }

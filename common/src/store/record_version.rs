@@ -6,7 +6,7 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 
-use super::{Item, StoreError, number, read_number};
+use super::{Item, StoreError, StoreResult, number, read_number};
 use crate::error::LaterVersion;
 
 pub const ATTRIBUTE: &str = "record_version";
@@ -27,7 +27,7 @@ impl RecordVersion {
     }
 
     /// Refuses a later version.
-    pub(crate) fn check(self, item: &Item, action: &'static str) -> Result<(), StoreError> {
+    pub(crate) fn check(self, item: &Item, action: &'static str) -> StoreResult<()> {
         let known = self.0;
         match read_number::<u32>(item, ATTRIBUTE) {
             Some(found) if found > known => {

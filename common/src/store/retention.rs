@@ -6,11 +6,9 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::StoreResult;
 use super::segments::Segment;
-use super::{StoreError, from_record};
-use crate::domain::campaign::{Campaign, PersonalData};
-use crate::domain::scope::{CampaignSlug, Environment};
-use crate::domain::timestamp::Timestamp;
+use crate::domain::{Campaign, CampaignSlug, Environment, PersonalData, Timestamp};
 
 /// A slug, or `#schedule`.
 pub const KEY: &str = "campaign";
@@ -185,18 +183,15 @@ store! {
 }
 
 impl RetentionTable {
-    pub async fn schedule(&self) -> Result<Revised<RetentionSchedule>, StoreError> {
+    pub async fn schedule(&self) -> StoreResult<Revised<RetentionSchedule>> {
         self.read(SCHEDULE).await
     }
 
-    pub async fn save_schedule(
-        &self,
-        schedule: &Revised<RetentionSchedule>,
-    ) -> Result<bool, StoreError> {
+    pub async fn save_schedule(&self, schedule: &Revised<RetentionSchedule>) -> StoreResult<bool> {
         self.write(SCHEDULE, schedule).await
     }
 
-    pub async fn get(&self, slug: &CampaignSlug) -> Result<Revised<CampaignRetention>, StoreError> {
+    pub async fn get(&self, slug: &CampaignSlug) -> StoreResult<Revised<CampaignRetention>> {
         self.read(slug.as_str()).await
     }
 
@@ -208,26 +203,20 @@ impl RetentionTable {
         &self,
         slug: &CampaignSlug,
         retention: &Revised<CampaignRetention>,
-    ) -> Result<bool, StoreError> {
+    ) -> StoreResult<bool> {
         self.write(slug.as_str(), retention).await
     }
 
-    async fn read<T: Default + DeserializeOwned>(
-        &self,
-        key: &str,
-    ) -> Result<Revised<T>, StoreError> {
-        const ACTION: &str = "reading what is deleted";
-        let Some(item) = self.table.get(key, ACTION).await? else {
-            return Ok(Revised::default());
-        };
-        from_record(item, ACTION)
+    async fn read<T: Default + DeserializeOwned>(&self, key: &str) -> StoreResult<Revised<T>> {
+        let found = self.table.find(key, "reading what is deleted").await?;
+        Ok(found.unwrap_or_default())
     }
 
     async fn write<T: Clone + Serialize>(
         &self,
         key: &str,
         record: &Revised<T>,
-    ) -> Result<bool, StoreError> {
+    ) -> StoreResult<bool> {
         let next = Revised {
             revision: record.revision + 1,
             value: record.value.clone(),

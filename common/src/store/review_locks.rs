@@ -6,10 +6,8 @@
 use std::time::Duration;
 
 use super::write::Sent;
-use super::{StoreError, read_number};
-use crate::domain::ids::SubmissionId;
-use crate::domain::scope::Scope;
-use crate::domain::timestamp::Timestamp;
+use super::{StoreResult, read_time};
+use crate::domain::{Scope, SubmissionId, Timestamp};
 
 /// Longer than a look at a receipt, short enough for the next reviewer to wait.
 pub const LOCK_LIFETIME: Duration = Duration::from_mins(2);
@@ -40,7 +38,7 @@ impl ReviewLocks {
         id: SubmissionId,
         holder: &str,
         now: Timestamp,
-    ) -> Result<ReviewLock, StoreError> {
+    ) -> StoreResult<ReviewLock> {
         let until = now.after(LOCK_LIFETIME);
         let sent = self
             .table
@@ -56,18 +54,13 @@ impl ReviewLocks {
         Ok(match sent {
             Sent::Written(_) => ReviewLock::Acquired,
             Sent::Refused(found) => {
-                let held = found.and_then(|item| read_number(&item, HELD_UNTIL));
-                ReviewLock::HeldUntil(held.map_or(until, Timestamp::from_millis))
+                let held = found.and_then(|item| read_time(&item, HELD_UNTIL));
+                ReviewLock::HeldUntil(held.unwrap_or(until))
             }
         })
     }
 
-    pub async fn release(
-        &self,
-        scope: &Scope,
-        id: SubmissionId,
-        holder: &str,
-    ) -> Result<(), StoreError> {
+    pub async fn release(&self, scope: &Scope, id: SubmissionId, holder: &str) -> StoreResult<()> {
         let delete = self.table.delete(key(scope, id)).when_equal(HOLDER, holder);
         let released = delete.send("releasing a submission that was locked for review");
         released.await.map(drop)

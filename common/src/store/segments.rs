@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use serde::{Deserialize, Serialize};
 
 use super::table::Table;
-use super::{During, Item, SEGMENTS, StoreError, UnreadableRecord, read_text, text};
+use super::{During, Item, SEGMENTS, StoreResult, UnreadableRecord, read_text, text};
 
 /// A page of 1 MB, DynamoDB's own limit, takes tens of megabytes once read.
 const PAGE_RECORDS: i32 = 500;
@@ -63,8 +63,8 @@ impl Table {
         scan: ScanFluentBuilder,
         segment: Segment,
         action: &'static str,
-        read: impl Fn(Item) -> Result<T, StoreError>,
-    ) -> Result<SegmentPage<T>, StoreError> {
+        read: impl Fn(Item) -> StoreResult<T>,
+    ) -> StoreResult<SegmentPage<T>> {
         let start = match &segment.position {
             Position::After(key) => {
                 Some(Item::from([(self.key_attribute().to_owned(), text(key))]))

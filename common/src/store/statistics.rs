@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use super::record_version::FIRST;
 use super::table::all;
-use super::transaction::{self, CancellationCause, TransactionResult};
+use super::transaction::{self, CancellationCause};
 use super::write::Write;
 use super::{
-    During, Item, StoreError, entrants, number, read_number, read_text, required, submissions, text,
+    During, Item, StoreError, StoreResult, entrants, number, read_number, read_text, required,
+    submissions, text,
 };
 use crate::aws::concurrently;
-use crate::domain::scope::Scope;
 use crate::domain::statistics::checkpoint::{ShardCheckpoint, Step};
 use crate::domain::statistics::{Amount, Counter, Counters, Metric, of_entrant, of_submission};
-use crate::domain::timestamp::Timestamp;
+use crate::domain::{Scope, Timestamp};
 
 /// Scope, metric and day, `demo#live#outcomes#2026-11-22`.
 pub const KEY: &str = "metric";
@@ -57,7 +57,7 @@ impl Statistics {
         before: Option<&ShardCheckpoint>,
         step: Step,
         now: Timestamp,
-    ) -> Result<CountResult, StoreError> {
+    ) -> StoreResult<CountResult> {
         let checkpoint = self.move_checkpoint(shard, before, &step.checkpoint, now);
         let lowered = step
             .counters
@@ -67,12 +67,9 @@ impl Statistics {
         let counters = step.counters.into_iter();
         let counters = counters.map(|(counter, amount)| self.add(&counter, amount));
         let items = [checkpoint].into_iter().chain(counters).collect();
-        let reasons = match transaction::write(items).await? {
-            TransactionResult::Committed => {
-                self.delete_empty(lowered).await?;
-                return Ok(CountResult::Counted);
-            }
-            TransactionResult::Cancelled(reasons) => reasons,
+        let Err(reasons) = transaction::write(items).await? else {
+            self.delete_empty(lowered).await?;
+            return Ok(CountResult::Counted);
         };
         match reasons.into_iter().next() {
             Some(CancellationCause::ConditionFailed(item)) => {
@@ -117,14 +114,14 @@ impl Statistics {
         }
     }
 
-    async fn delete_empty(&self, counters: Vec<Counter>) -> Result<(), StoreError> {
+    async fn delete_empty(&self, counters: Vec<Counter>) -> StoreResult<()> {
         let deletions = counters
             .into_iter()
             .map(|counter| self.delete_if_empty(counter));
         concurrently(deletions).await.map(drop)
     }
 
-    async fn delete_if_empty(&self, counter: Counter) -> Result<bool, StoreError> {
+    async fn delete_if_empty(&self, counter: Counter) -> StoreResult<bool> {
         let delete = self
             .table
             .delete(partition(&counter.scope, counter.metric, &counter.day))
@@ -147,7 +144,7 @@ impl Statistics {
         scope: &Scope,
         metric: Metric,
         day: &str,
-    ) -> Result<Counters, StoreError> {
+    ) -> StoreResult<Counters> {
         let key = (":partition", text(partition(scope, metric, day)));
         let query = self.table.query("#metric = :partition", [key]);
         let mut counters = Counters::default();
@@ -185,7 +182,7 @@ impl Statistics {
         counter: &Counter,
         counted: Amount,
         missing: Amount,
-    ) -> Result<bool, StoreError> {
+    ) -> StoreResult<bool> {
         let is_same = "records = :counted AND entries = :counted_entries";
         let condition = if counted == Amount::default() {
             format!("attribute_not_exists(records) OR ({is_same})")
@@ -209,7 +206,7 @@ fn partition(scope: &Scope, metric: Metric, day: &str) -> String {
     scope.key(format_args!("{}#{day}", metric.as_str()))
 }
 
-fn read_checkpoint(item: &Item) -> Result<ShardCheckpoint, StoreError> {
+fn read_checkpoint(item: &Item) -> StoreResult<ShardCheckpoint> {
     FIRST.check(item, READING)?;
     let sequence = required(read_text(item, SEQUENCE), READING)?;
     let counted: usize = required(read_number(item, COUNTED), READING)?;
@@ -219,7 +216,7 @@ fn read_checkpoint(item: &Item) -> Result<ShardCheckpoint, StoreError> {
     })
 }
 
-pub fn of_item(item: Item) -> Result<Counters, StoreError> {
+pub fn of_item(item: Item) -> StoreResult<Counters> {
     if item.is_empty() {
         Ok(Counters::default())
     } else if item.contains_key(submissions::KEY) {

@@ -14,18 +14,14 @@ use super::entrants::{self, CountChange, Entrants, WrongCodeLogUpdate};
 use super::idempotency_keys::{self, IdempotencyKeys, IdempotencyRecord};
 use super::receipts::{self, Receipts};
 use super::submissions::Submissions;
-use super::transaction::{self, CancellationCause, MAX_CONFLICT_ATTEMPTS, TransactionResult};
+use super::transaction::{self, CancellationCause, MAX_CONFLICT_ATTEMPTS};
 use super::write::Write;
-use super::{Item, StoreError, codes};
+use super::{Item, StoreResult, codes};
 use crate::config::{ConfigError, Env};
-use crate::domain::campaign::Campaign;
-use crate::domain::code_record::{CodeHold, CodeKey, CodeLookup};
-use crate::domain::entrant::{Entrant, PhoneChecks, WrongCodes};
-use crate::domain::ids::{EntrantId, IdempotencyKey, ReceiptId, SubmissionId};
-use crate::domain::receipt::Receipt;
-use crate::domain::scope::Scope;
-use crate::domain::submission::{State, Submission};
-use crate::domain::timestamp::Timestamp;
+use crate::domain::{
+    Campaign, CodeHold, CodeKey, CodeLookup, Entrant, EntrantId, IdempotencyKey, PhoneChecks,
+    Receipt, ReceiptId, Scope, State, Submission, SubmissionId, Timestamp, WrongCodes,
+};
 
 const CONTENDED: &str = "others kept changing the same records";
 /// Attempts before the records are read again: a conflict does not tell that the code was used.
@@ -152,7 +148,7 @@ impl SubmissionStore {
         keys: RecordKeys<'_>,
         day: &str,
         now: Timestamp,
-    ) -> Result<ExistingRecords, StoreError> {
+    ) -> StoreResult<ExistingRecords> {
         let mut batch = BatchGet::default();
         self.add_to(&mut batch, keys);
         let items = batch
@@ -188,7 +184,7 @@ impl SubmissionStore {
         keys: RecordKeys<'_>,
         day: &str,
         now: Timestamp,
-    ) -> Result<BatchedRecords, StoreError> {
+    ) -> StoreResult<BatchedRecords> {
         let places = self.places(keys);
         let found = places.map(|place| place.map(|place| items.find(&place)));
         let was_asked = |found: &Found<'_>| !matches!(found, Found::NotAsked);
@@ -224,7 +220,7 @@ impl SubmissionStore {
         campaign: &Campaign,
         checks: PhoneChecks,
         now: Timestamp,
-    ) -> Result<WriteResult, StoreError> {
+    ) -> StoreResult<WriteResult> {
         let SubmissionWrite {
             keys, submission, ..
         } = write;
@@ -265,7 +261,7 @@ impl SubmissionStore {
         write: SubmissionWrite<'_>,
         wrong_code: Option<(&Entrant, &WrongCodes)>,
         now: Timestamp,
-    ) -> Result<WriteResult, StoreError> {
+    ) -> StoreResult<WriteResult> {
         let Submission {
             scope,
             entrant_id,
@@ -293,11 +289,10 @@ impl SubmissionStore {
         code: Option<&CodeKey>,
         write: SubmissionWrite<'_>,
         now: Timestamp,
-    ) -> Result<WriteResult, StoreError> {
+    ) -> StoreResult<WriteResult> {
         let written = transaction::write_until(items, self.deadline, MAX_ATTEMPTS_UNREAD).await?;
-        let reasons = match written {
-            TransactionResult::Committed => return Ok(WriteResult::Committed),
-            TransactionResult::Cancelled(reasons) => reasons,
+        let Err(reasons) = written else {
+            return Ok(WriteResult::Committed);
         };
         let conflicts = reasons.iter().any(|reason| {
             matches!(
@@ -340,7 +335,7 @@ impl SubmissionStore {
         body_hash: &str,
         earlier: SubmissionId,
         now: Timestamp,
-    ) -> Result<ReplayWrite, StoreError> {
+    ) -> StoreResult<ReplayWrite> {
         let RecordKeys {
             scope, key, code, ..
         } = keys;
@@ -355,9 +350,8 @@ impl SubmissionStore {
             items
         };
         let written = transaction::write_until(items, self.deadline, MAX_CONFLICT_ATTEMPTS).await?;
-        let reasons = match written {
-            TransactionResult::Committed => return Ok(ReplayWrite::Recorded),
-            TransactionResult::Cancelled(reasons) => reasons,
+        let Err(reasons) = written else {
+            return Ok(ReplayWrite::Recorded);
         };
         match reasons.as_slice() {
             [CancellationCause::ConditionFailed(Some(item)), ..] => {
@@ -369,11 +363,7 @@ impl SubmissionStore {
     }
 
     /// Replaces a settled submission's person by this id; false if the submission has changed.
-    pub async fn erase(
-        &self,
-        before: &Submission,
-        entrant: &EntrantId,
-    ) -> Result<bool, StoreError> {
+    pub async fn erase(&self, before: &Submission, entrant: &EntrantId) -> StoreResult<bool> {
         let sentinel = before
             .code_key
             .as_ref()
@@ -389,7 +379,7 @@ impl SubmissionStore {
             items.push(self.codes.replace_entrant(code_key, id, entrant));
         }
         let mut written = transaction::write(items).await?;
-        if let TransactionResult::Cancelled(reasons) = &written
+        if let Err(reasons) = &written
             && sentinel.is_some()
             && matches!(
                 reasons.as_slice(),
@@ -402,7 +392,7 @@ impl SubmissionStore {
             // Another submission of the person has the record; its own erasure deletes it.
             written = transaction::write(vec![change]).await?;
         }
-        Ok(matches!(written, TransactionResult::Committed))
+        Ok(written.is_ok())
     }
 }
 
@@ -420,7 +410,7 @@ fn state_from(
     reasons: &[CancellationCause],
     code: Option<&CodeKey>,
     day: &str,
-) -> Result<ExistingRecords, StoreError> {
+) -> StoreResult<ExistingRecords> {
     let mut state = ExistingRecords::default();
     let mut reasons = reasons
         .split_last()
@@ -444,7 +434,7 @@ fn state_from(
     Ok(state)
 }
 
-fn code_lookup(code: Option<&CodeKey>, item: Option<&Item>) -> Result<CodeLookup, StoreError> {
+fn code_lookup(code: Option<&CodeKey>, item: Option<&Item>) -> StoreResult<CodeLookup> {
     let record = item.map(codes::read).transpose()?;
     Ok(code.map_or(CodeLookup::NoRecord, |key| CodeLookup::new(key, record)))
 }

@@ -16,12 +16,12 @@ use serde_dynamo::aws_sdk_dynamodb_1::from_item;
 use super::table::{all, items, pages};
 use super::write::Write;
 use super::{
-    During, Item, SEGMENTS, StoreError, UnreadableRecord, from_record, read_number, read_text,
-    required, text,
+    During, Item, SEGMENTS, StoreError, StoreResult, UnreadableRecord, from_record, read_number,
+    read_text, required, text,
 };
-use crate::domain::ids::{EntrantId, Reference, SubmissionId};
-use crate::domain::scope::Scope;
-use crate::domain::submission::{State, Submission, SubmissionStatus};
+use crate::domain::{
+    EntrantId, Reference, Scope, State, Submission, SubmissionId, SubmissionStatus,
+};
 use crate::telemetry;
 
 pub use self::retention::RetentionPage;
@@ -96,11 +96,7 @@ impl Submissions {
     }
 
     /// The reference alone is not enough.
-    pub async fn get(
-        &self,
-        scope: &Scope,
-        id: SubmissionId,
-    ) -> Result<Option<Submission>, StoreError> {
+    pub async fn get(&self, scope: &Scope, id: SubmissionId) -> StoreResult<Option<Submission>> {
         let found = self.by_reference(scope, id.reference()).await?;
         Ok(found.filter(|found| found.submission_id == id))
     }
@@ -110,11 +106,11 @@ impl Submissions {
         &self,
         scope: &Scope,
         reference: Reference,
-    ) -> Result<Option<Submission>, StoreError> {
+    ) -> StoreResult<Option<Submission>> {
         self.get_by_key(key(scope, reference)).await
     }
 
-    async fn get_by_key(&self, key: String) -> Result<Option<Submission>, StoreError> {
+    async fn get_by_key(&self, key: String) -> StoreResult<Option<Submission>> {
         self.table.get(key, READING).await?.map(read).transpose()
     }
 
@@ -124,7 +120,7 @@ impl Submissions {
         scope: &Scope,
         entrant: &EntrantId,
         limit: impl Into<i32>,
-    ) -> Result<Vec<SubmissionSummary>, StoreError> {
+    ) -> StoreResult<Vec<SubmissionSummary>> {
         const ACTION: &str = "looking a phone's submissions up";
         let query = self.by_entrant(scope, entrant).limit(limit.into()).send();
         let reply = query.await.during(ACTION)?;
@@ -147,7 +143,7 @@ impl Submissions {
         &self,
         scope: &Scope,
         entrant: &EntrantId,
-    ) -> Result<(Vec<Submission>, Vec<UnreadableRecord>), StoreError> {
+    ) -> StoreResult<(Vec<Submission>, Vec<UnreadableRecord>)> {
         const ACTION: &str = "listing a phone's submissions";
         let query = self.by_entrant(scope, entrant);
         let (mut found, mut unreadable) = (Vec::new(), Vec::new());
@@ -173,7 +169,7 @@ impl Submissions {
         scope: &Scope,
         limit: usize,
         wanted: impl Fn(&Submission) -> bool,
-    ) -> Result<(Vec<Submission>, Vec<UnreadableRecord>), StoreError> {
+    ) -> StoreResult<(Vec<Submission>, Vec<UnreadableRecord>)> {
         let scan = self.table.scan_scope(scope, None);
         let mut items = pin!(items(pages(scan, 1, "listing submissions")));
         let (mut newest, mut unreadable): (Vec<Submission>, _) = (Vec::new(), Vec::new());
@@ -197,19 +193,11 @@ impl Submissions {
     }
 
     /// Returns the number deleted. Reads the whole table.
-    pub async fn clear(&self, scope: &Scope) -> Result<u64, StoreError> {
-        const ACTION: &str = "deleting submissions";
-        self.table
-            .change_each(scope, ACTION, async |item| {
-                self.table.delete_found(&item, ACTION).await
-            })
-            .await
+    pub async fn clear(&self, scope: &Scope) -> StoreResult<u64> {
+        self.table.clear(scope, "deleting submissions").await
     }
 
-    pub(crate) fn all(
-        &self,
-        scope: &Scope,
-    ) -> impl Stream<Item = Result<ScanOutput, StoreError>> + use<> {
+    pub(crate) fn all(&self, scope: &Scope) -> impl Stream<Item = StoreResult<ScanOutput>> + use<> {
         let scan = self.table.scan_scope(scope, None).consistent_read(true);
         pages(scan, SEGMENTS, "reading all submissions")
     }
@@ -220,12 +208,12 @@ fn keep_newest(submissions: &mut Vec<Submission>, limit: usize) {
     submissions.truncate(limit);
 }
 
-pub(crate) fn read(item: Item) -> Result<Submission, StoreError> {
+pub(crate) fn read(item: Item) -> StoreResult<Submission> {
     let key = read_text(&item, KEY).unwrap_or_default().to_owned();
     parse(item).map_err(StoreError::of_record(TABLE, key))
 }
 
-fn parse(item: Item) -> Result<Submission, StoreError> {
+fn parse(item: Item) -> StoreResult<Submission> {
     let stored: Stored<Submission> = from_record(item, READING)?;
     let Stored {
         id: stored_key,
@@ -247,7 +235,7 @@ fn parse(item: Item) -> Result<Submission, StoreError> {
     Ok(submission)
 }
 
-fn read_summary(item: Item, action: &'static str) -> Result<SubmissionSummary, StoreError> {
+fn read_summary(item: Item, action: &'static str) -> StoreResult<SubmissionSummary> {
     let key = read_text(&item, KEY).unwrap_or_default().to_owned();
     from_item(item)
         .during(action)

@@ -9,15 +9,14 @@ use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::stream::{select_all, try_unfold};
 use futures_util::{Stream, StreamExt, TryStreamExt, stream};
-use serde::Serialize;
-use serde_dynamo::aws_sdk_dynamodb_1::to_item;
+use serde::de::DeserializeOwned;
 
 use super::batch::Place;
-use super::write::{Write, names_in};
-use super::{During, Item, StoreError, read_text, text};
+use super::write::names_in;
+use super::{During, Item, StoreResult, from_record, read_text, text};
 use crate::aws::MAX_CONCURRENCY;
 use crate::config::{ConfigError, Env};
-use crate::domain::scope::Scope;
+use crate::domain::Scope;
 
 /// A table's type, from the `VARIABLE` and `KEY` of its module or another.
 macro_rules! store {
@@ -79,7 +78,7 @@ impl Table {
         &self,
         key: impl Into<String>,
         action: &'static str,
-    ) -> Result<Option<Item>, StoreError> {
+    ) -> StoreResult<Option<Item>> {
         self.get_item(self.key(key), action).await
     }
 
@@ -87,11 +86,20 @@ impl Table {
         &self,
         key: Item,
         action: &'static str,
-    ) -> Result<Option<Item>, StoreError> {
+    ) -> StoreResult<Option<Item>> {
         let get = self.client.get_item().table_name(&self.name);
         let get = get.set_key(Some(key)).consistent_read(true);
         let reply = Box::pin(get.send()).await;
         Ok(reply.during(action)?.item)
+    }
+
+    pub(crate) async fn find<T: DeserializeOwned>(
+        &self,
+        key: impl Into<String>,
+        action: &'static str,
+    ) -> StoreResult<Option<T>> {
+        let item = self.get(key, action).await?;
+        item.map(|item| from_record(item, action)).transpose()
     }
 
     pub(crate) fn place(&self, key: impl Into<String>) -> Place {
@@ -102,27 +110,7 @@ impl Table {
         }
     }
 
-    pub(crate) fn put(&self, key: impl Into<String>, record: &impl Serialize) -> Write {
-        Write::put(&self.client, &self.name, self.key(key), to_item(record))
-    }
-
-    pub(crate) fn put_item(&self, key: impl Into<String>, attributes: Item) -> Write {
-        Write::put(&self.client, &self.name, self.key(key), Ok(attributes))
-    }
-
-    pub(crate) fn update(&self, key: impl Into<String>) -> Write {
-        Write::update(&self.client, &self.name, self.key(key))
-    }
-
-    pub(crate) fn delete(&self, key: impl Into<String>) -> Write {
-        Write::delete(&self.client, &self.name, self.key(key))
-    }
-
-    pub(crate) fn check(&self, key: impl Into<String>) -> Write {
-        Write::check(&self.client, &self.name, self.key(key))
-    }
-
-    fn key(&self, key: impl Into<String>) -> Item {
+    pub(super) fn key(&self, key: impl Into<String>) -> Item {
         Item::from([(self.key_attribute.to_owned(), text(key))])
     }
 
@@ -130,9 +118,15 @@ impl Table {
         &self,
         item: &Item,
         action: &'static str,
-    ) -> Result<bool, StoreError> {
+    ) -> StoreResult<bool> {
         let key = read_text(item, self.key_attribute).unwrap_or_default();
         self.delete(key).send(action).await
+    }
+
+    /// Returns the number deleted. Reads the whole table.
+    pub(crate) async fn clear(&self, scope: &Scope, action: &'static str) -> StoreResult<u64> {
+        let delete = async |item| self.delete_found(&item, action).await;
+        self.change_each(scope, action, delete).await
     }
 
     pub(crate) fn query<const N: usize>(
@@ -168,9 +162,9 @@ impl Table {
         scope: &Scope,
         action: &'static str,
         change: impl Fn(Item) -> F,
-    ) -> Result<u64, StoreError>
+    ) -> StoreResult<u64>
     where
-        F: Future<Output = Result<bool, StoreError>>,
+        F: Future<Output = StoreResult<bool>>,
     {
         items(pages(self.scan_scope(scope, None), 1, action))
             .map_ok(change)
@@ -185,7 +179,7 @@ pub(crate) fn pages(
     scan: ScanFluentBuilder,
     segments: i32,
     action: &'static str,
-) -> impl Stream<Item = Result<ScanOutput, StoreError>> {
+) -> impl Stream<Item = StoreResult<ScanOutput>> {
     let segment = move |number| {
         let scan = scan.clone().segment(number).total_segments(segments);
         let pages = scan.into_paginator().send();
@@ -199,8 +193,8 @@ pub(crate) fn pages(
 }
 
 pub(crate) fn items(
-    pages: impl Stream<Item = Result<ScanOutput, StoreError>>,
-) -> impl Stream<Item = Result<Item, StoreError>> {
+    pages: impl Stream<Item = StoreResult<ScanOutput>>,
+) -> impl Stream<Item = StoreResult<Item>> {
     pages
         .map_ok(|page| stream::iter(page.items.unwrap_or_default()).map(Ok))
         .try_flatten()
@@ -209,18 +203,15 @@ pub(crate) fn items(
 pub(crate) async fn list<T>(
     scan: ScanFluentBuilder,
     action: &'static str,
-    read: impl Fn(Item) -> Result<T, StoreError>,
-) -> Result<Vec<T>, StoreError> {
+    read: impl Fn(Item) -> StoreResult<T>,
+) -> StoreResult<Vec<T>> {
     items(pages(scan, 1, action))
         .map(|item| read(item?))
         .try_collect()
         .await
 }
 
-pub(crate) async fn all(
-    query: QueryFluentBuilder,
-    action: &'static str,
-) -> Result<Vec<Item>, StoreError> {
+pub(crate) async fn all(query: QueryFluentBuilder, action: &'static str) -> StoreResult<Vec<Item>> {
     let items = query.into_paginator().items().send();
     let items: Result<Vec<_>, _> = items.collect().await;
     items.during(action)

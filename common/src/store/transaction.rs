@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::types::CancellationReason;
 use tokio::time::{Instant, timeout_at};
 
 use super::write::Write;
-use super::{During, Item, StoreError, Throttled};
+use super::{During, Item, StoreError, StoreResult, Throttled};
 use crate::random;
 
 const WRITING: &str = "writing a transaction";
@@ -24,34 +24,12 @@ pub enum CancellationCause {
     Throttled,
 }
 
-#[derive(Debug)]
-pub enum TransactionResult {
-    Committed,
-    /// Nothing was written.
-    Cancelled(Vec<CancellationCause>),
-}
+/// The error, for each item, means that nothing was written.
+pub type TransactionResult<T = ()> = Result<T, Vec<CancellationCause>>;
 
 impl CancellationCause {
     pub(crate) fn is_failed_condition(&self) -> bool {
         matches!(self, Self::ConditionFailed(_))
-    }
-}
-
-impl TransactionResult {
-    /// False if a condition failed; an error if conflicts persisted.
-    pub fn condition_held(self, action: &'static str) -> Result<bool, StoreError> {
-        match self {
-            Self::Committed => Ok(true),
-            Self::Cancelled(reasons)
-                if reasons.iter().any(CancellationCause::is_failed_condition) =>
-            {
-                Ok(false)
-            }
-            Self::Cancelled(_) => Err(StoreError::new(
-                action,
-                "others kept changing the same records",
-            )),
-        }
     }
 }
 
@@ -106,8 +84,25 @@ impl ThrottlingRetries {
     }
 }
 
-pub async fn write(items: Vec<Write>) -> Result<TransactionResult, StoreError> {
+pub async fn write(items: Vec<Write>) -> StoreResult<TransactionResult> {
     write_until(|| items.clone(), None, MAX_CONFLICT_ATTEMPTS).await
+}
+
+/// False if a condition failed.
+pub(crate) async fn write_all(items: Vec<Write>, action: &'static str) -> StoreResult<bool> {
+    condition_held(write(items).await?, action)
+}
+
+/// An error if conflicts persisted.
+fn condition_held(written: TransactionResult, action: &'static str) -> StoreResult<bool> {
+    match written {
+        Ok(()) => Ok(true),
+        Err(reasons) if reasons.iter().any(CancellationCause::is_failed_condition) => Ok(false),
+        Err(_) => Err(StoreError::new(
+            action,
+            "others kept changing the same records",
+        )),
+    }
 }
 
 /// A throttled transaction gives up by the deadline: [`StoreError::is_throttled`]. Each attempt
@@ -119,13 +114,13 @@ pub(crate) async fn write_until(
     items: impl Fn() -> Vec<Write>,
     deadline: Option<Instant>,
     max_attempts: u32,
-) -> Result<TransactionResult, StoreError> {
+) -> StoreResult<TransactionResult> {
     let mut throttling = ThrottlingRetries::until(deadline);
     let mut conflicts = 0;
     loop {
         let items = items();
         let Some(client) = items.first().map(|first| first.client().clone()) else {
-            return Ok(TransactionResult::Committed);
+            return Ok(Ok(()));
         };
         let items: Result<Vec<_>, _> = items
             .into_iter()
@@ -134,19 +129,19 @@ pub(crate) async fn write_until(
         let sending = client.transact_write_items();
         let sending = Box::pin(sending.set_transact_items(Some(items?)).send());
         let reasons = match throttling.run(sending).await.during(WRITING)? {
-            Ok(_) => return Ok(TransactionResult::Committed),
+            Ok(_) => return Ok(Ok(())),
             Err(error) => reasons(error)?,
         };
         let is_any = |wanted: fn(&CancellationCause) -> bool| reasons.iter().any(wanted);
         if is_any(CancellationCause::is_failed_condition) {
-            return Ok(TransactionResult::Cancelled(reasons));
+            return Ok(Err(reasons));
         }
         if is_any(|reason| matches!(reason, CancellationCause::Throttled)) {
             throttling.backoff().await.during(WRITING)?;
         } else {
             conflicts += 1;
             if conflicts >= max_attempts {
-                return Ok(TransactionResult::Cancelled(reasons));
+                return Ok(Err(reasons));
             }
             backoff(conflicts).await;
         }
@@ -155,8 +150,8 @@ pub(crate) async fn write_until(
 
 /// Writes one item that transactions also write, during which a plain write would fail; false if
 /// its condition failed.
-pub(crate) async fn write_one(item: Write, action: &'static str) -> Result<bool, StoreError> {
-    write(vec![item]).await?.condition_held(action)
+pub(crate) async fn write_one(item: Write, action: &'static str) -> StoreResult<bool> {
+    write_all(vec![item], action).await
 }
 
 /// The random wait grows with the attempts, so that writers spread out.
@@ -171,7 +166,7 @@ fn jittered(backoff: Duration, attempts: u32, max: Duration) -> Duration {
     longest.mul_f64(random::unit_f64())
 }
 
-fn reasons(error: SdkError<TransactWriteItemsError>) -> Result<Vec<CancellationCause>, StoreError> {
+fn reasons(error: SdkError<TransactWriteItemsError>) -> StoreResult<Vec<CancellationCause>> {
     let cancelled = match error.as_service_error() {
         Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) => cancelled,
         Some(TransactWriteItemsError::TransactionInProgressException(_)) => {
@@ -215,7 +210,7 @@ mod tests {
 
     #[test]
     fn conflicts_that_persist_are_an_error_and_no_failed_condition() {
-        let held = |reasons| TransactionResult::Cancelled(reasons).condition_held("writing");
+        let held = |reasons| condition_held(Err(reasons), "writing");
         assert!(
             !held(vec![
                 CancellationCause::None,
@@ -224,11 +219,7 @@ mod tests {
             .expect("an answer")
         );
         assert!(held(vec![CancellationCause::Conflict, CancellationCause::None]).is_err());
-        assert!(
-            TransactionResult::Committed
-                .condition_held("writing")
-                .expect("an answer")
-        );
+        assert!(condition_held(Ok(()), "writing").expect("an answer"));
     }
 
     #[test]

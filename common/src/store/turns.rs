@@ -10,11 +10,9 @@ use aws_sdk_dynamodb::Client;
 
 use super::table::Table;
 use super::write::{Sent, Write};
-use super::{Item, StoreError, coordination, number, read_number, read_text, required};
+use super::{Item, StoreResult, coordination, number, read_number, read_text, read_time, required};
 use crate::config::{ConfigError, Env};
-use crate::domain::scope::Scope;
-use crate::domain::settling::Dependency;
-use crate::domain::timestamp::Timestamp;
+use crate::domain::{Dependency, Scope, Timestamp};
 
 const NUMBER: &str = "slot";
 const TAKEN_AT: &str = "taken_at";
@@ -56,7 +54,7 @@ impl Turns {
     }
 
     /// `None` after a day without a turn.
-    pub async fn last(&self) -> Result<Option<Turn>, StoreError> {
+    pub async fn last(&self) -> StoreResult<Option<Turn>> {
         let item = self.table.get(&self.key, READING).await?;
         item.as_ref().map(read).transpose()
     }
@@ -68,7 +66,7 @@ impl Turns {
         last: Option<&Turn>,
         scope: &Scope,
         now: Timestamp,
-    ) -> Result<TurnResult, StoreError> {
+    ) -> StoreResult<TurnResult> {
         let turn = Turn {
             number: last.map_or(1, |last| last.number.saturating_add(1)),
             taken_at: now,
@@ -93,7 +91,7 @@ impl Turns {
         last: Option<&Turn>,
         scope: &Scope,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult<()> {
         self.over(last, scope, now)
             .set_if_absent(NUMBER, number(0))
             .set_if_absent(TAKEN_AT, number(0))
@@ -115,11 +113,11 @@ impl Turns {
 
 const READING: &str = "reading the last turn";
 
-fn read(item: &Item) -> Result<Turn, StoreError> {
+fn read(item: &Item) -> StoreResult<Turn> {
     let scope = read_text(item, SCOPE).and_then(Scope::split_key);
     Ok(Turn {
         number: required(read_number(item, NUMBER), READING)?,
-        taken_at: Timestamp::from_millis(required(read_number(item, TAKEN_AT), READING)?),
+        taken_at: required(read_time(item, TAKEN_AT), READING)?,
         scope: scope.map(|(scope, _)| scope),
     })
 }

@@ -16,11 +16,12 @@ use aws_sdk_dynamodb::types::{
     TransactWriteItem, Update,
 };
 use serde::Serialize;
-use serde_dynamo::aws_sdk_dynamodb_1::to_attribute_value;
+use serde_dynamo::aws_sdk_dynamodb_1::{to_attribute_value, to_item};
 
 use super::record_version::{self, FIRST};
-use super::{During, Item, StoreError, text};
-use crate::domain::timestamp::Timestamp;
+use super::table::Table;
+use super::{During, Item, StoreError, StoreResult, text};
+use crate::domain::Timestamp;
 
 /// Second after which DynamoDB deletes a record.
 pub const EXPIRY: &str = "expires_at";
@@ -28,8 +29,7 @@ pub const EXPIRY: &str = "expires_at";
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Write {
-    client: Client,
-    table: String,
+    table: Table,
     key: Item,
     kind: Kind,
     clauses: BTreeMap<&'static str, Vec<String>>,
@@ -65,7 +65,7 @@ impl Sent {
 macro_rules! conditional {
     ($builder:expr, $write:ident) => {
         $builder
-            .table_name($write.table)
+            .table_name($write.table.name())
             .set_condition_expression(joined(&$write.conditions, " AND "))
             .set_expression_attribute_names(Some($write.names).filter(|names| !names.is_empty()))
             .set_expression_attribute_values(Some($write.values).filter(|all| !all.is_empty()))
@@ -87,38 +87,44 @@ macro_rules! sent {
     };
 }
 
-impl Write {
-    pub(super) fn put(
-        client: &Client,
-        table: &str,
-        key: Item,
+impl Table {
+    pub(crate) fn put(&self, key: impl Into<String>, record: &impl Serialize) -> Write {
+        self.put_stored(key, to_item(record))
+    }
+
+    pub(crate) fn put_item(&self, key: impl Into<String>, attributes: Item) -> Write {
+        self.put_stored(key, Ok(attributes))
+    }
+
+    fn put_stored(
+        &self,
+        key: impl Into<String>,
         record: Result<Item, serde_dynamo::Error>,
-    ) -> Self {
-        let mut write = Self::new(client, table, Item::new(), Kind::Update);
+    ) -> Write {
+        let mut write = self.write(key, Kind::Update);
         let mut item = write.kept(record);
-        item.extend(key);
+        item.extend(std::mem::take(&mut write.key));
         write.kind = Kind::Put(FIRST.mark(item));
         write
     }
 
-    pub(super) fn update(client: &Client, table: &str, key: Item) -> Self {
-        let write = Self::new(client, table, key, Kind::Update);
+    pub(crate) fn update(&self, key: impl Into<String>) -> Write {
+        let write = self.write(key, Kind::Update);
         write.set_if_absent(record_version::ATTRIBUTE, FIRST.attribute())
     }
 
-    pub(super) fn delete(client: &Client, table: &str, key: Item) -> Self {
-        Self::new(client, table, key, Kind::Delete)
+    pub(crate) fn delete(&self, key: impl Into<String>) -> Write {
+        self.write(key, Kind::Delete)
     }
 
-    pub(super) fn check(client: &Client, table: &str, key: Item) -> Self {
-        Self::new(client, table, key, Kind::Check)
+    pub(crate) fn check(&self, key: impl Into<String>) -> Write {
+        self.write(key, Kind::Check)
     }
 
-    fn new(client: &Client, table: &str, key: Item, kind: Kind) -> Self {
-        Self {
-            client: client.clone(),
-            table: table.to_owned(),
-            key,
+    fn write(&self, key: impl Into<String>, kind: Kind) -> Write {
+        Write {
+            table: self.clone(),
+            key: self.key(key),
             kind,
             clauses: BTreeMap::new(),
             conditions: Vec::new(),
@@ -127,9 +133,11 @@ impl Write {
             defect: None,
         }
     }
+}
 
+impl Write {
     pub(super) fn client(&self) -> &Client {
-        &self.client
+        self.table.client()
     }
 
     pub(crate) fn sort(mut self, name: &str, value: impl Into<String>) -> Self {
@@ -242,12 +250,12 @@ impl Write {
     }
 
     /// False if its condition failed.
-    pub(crate) async fn send(self, action: &'static str) -> Result<bool, StoreError> {
+    pub(crate) async fn send(self, action: &'static str) -> StoreResult<bool> {
         let sent = self.send_returning(action, ReturnValue::None).await?;
         Ok(matches!(sent, Sent::Written(_)))
     }
 
-    pub(crate) async fn send_and_read(self, action: &'static str) -> Result<Sent, StoreError> {
+    pub(crate) async fn send_and_read(self, action: &'static str) -> StoreResult<Sent> {
         self.send_returning(action, ReturnValue::AllNew).await
     }
 
@@ -255,11 +263,11 @@ impl Write {
         mut self,
         action: &'static str,
         returned: ReturnValue,
-    ) -> Result<Sent, StoreError> {
+    ) -> StoreResult<Sent> {
         if let Some(defect) = self.defect.take() {
             return Err(StoreError::new(action, defect));
         }
-        let (client, expression) = (self.client.clone(), self.expression());
+        let (client, expression) = (self.client().clone(), self.expression());
         match self.kind {
             Kind::Put(item) => {
                 let put = conditional!(client.put_item().set_item(Some(item)), self);
@@ -281,10 +289,7 @@ impl Write {
         }
     }
 
-    pub(super) fn into_item(
-        mut self,
-        action: &'static str,
-    ) -> Result<TransactWriteItem, StoreError> {
+    pub(super) fn into_item(mut self, action: &'static str) -> StoreResult<TransactWriteItem> {
         if let Some(defect) = self.defect.take() {
             return Err(StoreError::new(action, defect));
         }

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::domain::scope::Environment;
+use crate::domain::Environment;
 
 fn ids_of(gateway: Option<&str>) -> RequestIds {
     RequestIds {

@@ -6,14 +6,9 @@ use common::app::code_verifier::{CodeQuery, CodeVerifier, Staleness};
 use common::app::request_limits;
 use common::aws::deployment_secret::DeploymentSecrets;
 use common::config::ConfigError;
-use common::domain::admission::CodeStatus;
-use common::domain::campaign::{Campaign, CodePolicy};
-use common::domain::code::Code;
-use common::domain::code_record::CodeLookup;
-use common::domain::message::MessageKey;
-use common::domain::phone::Phone;
-use common::domain::scope::Scope;
-use common::domain::sliding_window::SlidingWindow;
+use common::domain::{
+    Campaign, Code, CodeLookup, CodePolicy, CodeStatus, MessageKey, Phone, Scope, SlidingWindow,
+};
 use common::error::{Error, ErrorCode};
 use common::http::code_check::{PrecheckObject, PrecheckResult};
 use common::http::fields::Fields;

@@ -7,12 +7,12 @@
 pub mod stream_batch;
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use common::app::job::{EventContext, Job, JobError, JobOutcome};
 use common::config::ConfigError;
 use common::domain::statistics::checkpoint::{ShardCheckpoint, next_step};
 use common::error::{Error, StoreError};
+use common::lock::Mutex;
 use common::runtime::event_handler::EventHandler;
 use common::store::statistics::{CountResult, Statistics};
 
@@ -61,7 +61,7 @@ impl EventHandler for CountChanges {
         let counted = self.context.run_logged(job, counting).await;
         let checkpoint = shard
             .as_ref()
-            .and_then(|shard| self.checkpoints().get(shard).cloned());
+            .and_then(|shard| self.checkpoints.lock().get(shard).cloned());
         let mut changes = changes.changes.iter();
         let uncounted = changes.find(|change| change.is_uncounted(checkpoint.as_ref()));
         Ok(retry_from(
@@ -76,7 +76,7 @@ const WITHOUT_SHARD: &str = "the batch names no shard: give its event source map
 
 impl CountChanges {
     async fn count(&self, shard: &str, changes: &Changes) -> Result<JobOutcome, JobError> {
-        let mut checkpoint = self.checkpoints().get(shard).cloned();
+        let mut checkpoint = self.checkpoints.lock().get(shard).cloned();
         let (mut transactions, mut refused) = (0, 0);
         while let Some(step) = next_step(&changes.changes, checkpoint.as_ref()) {
             let next = step.checkpoint.clone();
@@ -99,7 +99,7 @@ impl CountChanges {
                     found
                 }
             };
-            let mut checkpoints = self.checkpoints();
+            let mut checkpoints = self.checkpoints.lock();
             match &checkpoint {
                 Some(checkpoint) => checkpoints.insert(shard.to_owned(), checkpoint.clone()),
                 None => checkpoints.remove(shard),
@@ -114,12 +114,5 @@ impl CountChanges {
                 ("CountingTransactions", transactions),
             ],
         })
-    }
-
-    fn checkpoints(&self) -> MutexGuard<'_, HashMap<String, ShardCheckpoint>> {
-        // Each checkpoint is a copy of a record, so it is right even after a panic.
-        self.checkpoints
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -5,7 +5,7 @@ mod request;
 use common::app::uploads::Uploads;
 use common::aws::deployment_secret::DeploymentSecrets;
 use common::config::ConfigError;
-use common::domain::receipt::Receipt;
+use common::domain::Receipt;
 use common::error::{Error, ErrorCode};
 use common::http::receipt::ReceiptObject;
 use common::http::reply::Reply;

@@ -1,9 +1,7 @@
 //! Parses the request, checking fields in the order of the API reference.
 
-use common::domain::ids::IdempotencyKey;
-use common::domain::receipt::Source;
-use common::domain::receipt::payload::ReceiptTime;
-use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
+use common::domain::receipt::photo::MAX_BYTES;
+use common::domain::{IdempotencyKey, PhotoType, ReceiptTime, Source};
 use common::error::{Error, ErrorCode};
 use common::http::fields::Fields;
 use common::http::receipt::ReceiptType;

@@ -1,6 +1,6 @@
 //! The submission that answers a request.
 
-use common::domain::submission::{State, Submission};
+use common::domain::{State, Submission};
 use common::http::reply::LogFields;
 
 pub(crate) struct CreatedSubmission {

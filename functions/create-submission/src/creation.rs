@@ -4,23 +4,17 @@
 use std::time::Duration;
 
 use common::app::code_verifier::{CodeQuery, Staleness, VerifiedCode};
-use common::domain::admission::{CodeStatus, Decision, decide};
-use common::domain::campaign::{Campaign, PersonalData};
-use common::domain::code::Code;
-use common::domain::entrant::PhoneChecks;
-use common::domain::ids::SubmissionId;
+use common::domain::admission::{Decision, decide};
 use common::domain::key_encryption::DeploymentSecret;
-use common::domain::message::MessageKey;
 use common::domain::phone_protection::Consumer;
 use common::domain::receipt::photo::MAX_BYTES;
-use common::domain::receipt::{Receipt, ReceiptState, Source};
 use common::domain::resolved_code::{AcceptanceTiming, ResolvedCode};
-use common::domain::scope::Scope;
-use common::domain::settling::{PendingSettlement, SENTINEL_DELAY};
-use common::domain::submission::{
-    CodeRefusal, Consent, NewSubmission, State, Submission, SubmissionStatus,
+use common::domain::settling::SENTINEL_DELAY;
+use common::domain::submission::{CodeRefusal, Consent};
+use common::domain::{
+    Campaign, Code, CodeStatus, MessageKey, PendingSettlement, PersonalData, PhoneChecks, Receipt,
+    ReceiptState, Scope, Source, State, Submission, SubmissionId, SubmissionStatus, Timestamp,
 };
-use common::domain::timestamp::Timestamp;
 use common::error::{Error, ErrorCode};
 use common::random;
 use common::runtime::http_handler::{ApiRequest, REQUEST_BUDGET};
@@ -127,7 +121,7 @@ impl<'a> Creation<'a> {
         Err(contended(false))
     }
 
-    fn new_submission(&self) -> Result<NewSubmission, Error> {
+    fn new_submission(&self) -> Result<Submission, Error> {
         let Self { api, request, .. } = self;
         let (scope, submission_id) = (&api.scope, random::submission_id());
         let (phone, nonce) = (&self.consumer.phone, random::bytes());
@@ -139,10 +133,8 @@ impl<'a> Creation<'a> {
         let current_text = api.campaign.consent.as_ref();
         let version = request.consent_version.clone();
         let shift = api.domain_now.as_millis() - api.received_at.as_millis();
-        Ok(NewSubmission {
-            submission_id,
-            scope: scope.clone(),
-            entrant_id: self.consumer.id.clone(),
+        let entrant = self.consumer.id.clone();
+        Ok(Submission {
             phone: keeps_person.then_some(phone),
             region: request.region.clone().filter(|_| keeps_person),
             channel: request.channel,
@@ -151,10 +143,15 @@ impl<'a> Creation<'a> {
                 version: version.or_else(|| current_text.map(|text| text.version.clone())),
                 language: api.language(),
             }),
-            day: self.day.clone(),
-            created_at: api.domain_now,
             test_shift: Some(shift).filter(|shift| *shift != 0),
             request_id: Some(api.http.ids.request.clone()),
+            ..Submission::new(
+                submission_id,
+                scope.clone(),
+                entrant,
+                self.day.clone(),
+                api.domain_now,
+            )
         })
     }
 
@@ -251,7 +248,7 @@ impl<'a> Creation<'a> {
 
     async fn enter(
         &self,
-        new: &NewSubmission,
+        new: &Submission,
         code: &VerifiedCode,
         checks: PhoneChecks,
         known: &mut KnownRecords<'_>,
@@ -268,7 +265,7 @@ impl<'a> Creation<'a> {
 
     async fn reject(
         &self,
-        new: &NewSubmission,
+        new: &Submission,
         code: &VerifiedCode,
         reason: MessageKey,
         known: &mut KnownRecords<'_>,
@@ -277,7 +274,8 @@ impl<'a> Creation<'a> {
         let submission = Submission {
             reasons: vec![reason.as_str().to_owned()],
             code_refusal: self.code_refusal(code, reason),
-            ..Submission::new(new.clone(), SubmissionStatus::rejected(reason))
+            status: SubmissionStatus::rejected(reason),
+            ..new.clone()
         };
         let entrant = &known.records.entrant;
         let log = is_wrong_code(code, reason)
@@ -305,7 +303,7 @@ impl<'a> Creation<'a> {
         verifier.batch_of(&self.api.scope, code.key()?)
     }
 
-    fn entered(&self, new: &NewSubmission, code: &ResolvedCode) -> Submission {
+    fn entered(&self, new: &Submission, code: &ResolvedCode) -> Submission {
         let Self { api, request, .. } = self;
         let (now, prize) = (api.received_at, code.prize().map(str::to_owned));
         let first_step = PendingSettlement::due_at(now, prize.clone());
@@ -343,7 +341,8 @@ impl<'a> Creation<'a> {
             receipt_id: request.receipt_id,
             partner_code: self.code.clone().filter(|_| is_for_partner),
             settling,
-            ..Submission::new(new.clone(), status)
+            status,
+            ..new.clone()
         }
     }
 

@@ -3,11 +3,7 @@
 use std::time::Duration;
 
 use common::app::partner_gateway::{Answered, AskedFrom};
-use common::domain::partner::PartnerRules;
-use common::domain::partner::outcome::{PartnerOutcome, Unanswered};
-use common::domain::phone::Phone;
-use common::domain::retry::RetryContext;
-use common::domain::submission::Submission;
+use common::domain::{PartnerOutcome, PartnerRules, Phone, RetryContext, Submission, Unanswered};
 use common::error::Error;
 use common::http::reply::LogFields;
 use common::random;

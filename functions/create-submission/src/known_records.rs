@@ -1,11 +1,8 @@
 //! The known records that decide one request.
 
 use common::app::code_verifier::VerifiedCode;
-use common::domain::admission::CodeStatus;
-use common::domain::code_record::{CodeKey, CodeLookup};
-use common::domain::message::MessageKey;
-use common::domain::timestamp::Timestamp;
-use common::error::StoreError;
+use common::domain::{CodeKey, CodeLookup, CodeStatus, MessageKey, Timestamp};
+use common::error::StoreResult;
 use common::store::batch::BatchItems;
 use common::store::submission_writes::{ExistingRecords, RecordKeys, SubmissionStore};
 
@@ -64,7 +61,7 @@ impl<'a> KnownRecords<'a> {
 
     /// Loads missing records; prefetched ones count once. A receipt's faults come before any
     /// decision, so it needs all records.
-    pub(crate) async fn load_missing(&mut self) -> Result<(), StoreError> {
+    pub(crate) async fn load_missing(&mut self) -> StoreResult<()> {
         if let Some(prefetched) = self.prefetched.take() {
             let keys = self.keys.with_code(self.code_key.as_ref());
             let found = self.store.find_in(prefetched, keys, self.day, self.now)?;
@@ -80,7 +77,7 @@ impl<'a> KnownRecords<'a> {
         Ok(())
     }
 
-    pub(crate) async fn load(&mut self) -> Result<(), StoreError> {
+    pub(crate) async fn load(&mut self) -> StoreResult<()> {
         let keys = self.keys.with_code(self.code_key.as_ref());
         let records = self.store.load_records(keys, self.day, self.now).await?;
         self.replace(records, RecordSource::Read);

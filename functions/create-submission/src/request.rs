@@ -1,11 +1,9 @@
 //! Parses the request, checking fields in the order of the API reference.
 
-use common::domain::campaign::Campaign;
-use common::domain::code::Code;
-use common::domain::ids::{EntrantId, IdempotencyKey, ReceiptId};
-use common::domain::phone::Phone;
-use common::domain::scope::{Environment, Scope};
 use common::domain::submission::{Channel, DeclaredItem, DeclaredPurchase};
+use common::domain::{
+    Campaign, Code, EntrantId, Environment, IdempotencyKey, Phone, ReceiptId, Scope,
+};
 use common::error::{Error, ErrorCode};
 use common::http::fields::{Fields, Problems};
 use common::http::request::Request;

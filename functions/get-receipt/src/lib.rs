@@ -1,7 +1,7 @@
 //! `GET /api/v1/receipts/{id}`: the state of a receipt.
 
 use common::config::ConfigError;
-use common::domain::ids::ReceiptId;
+use common::domain::ReceiptId;
 use common::error::{Error, ErrorCode};
 use common::http::receipt::ReceiptObject;
 use common::http::reply::Reply;

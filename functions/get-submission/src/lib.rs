@@ -1,7 +1,7 @@
 //! `GET /api/v1/submissions/{id}`: the current state of a submission.
 
 use common::config::ConfigError;
-use common::domain::ids::SubmissionId;
+use common::domain::SubmissionId;
 use common::error::{Error, ErrorCode};
 use common::http::reply::Reply;
 use common::http::routes::{self, Route};

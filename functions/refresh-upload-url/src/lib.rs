@@ -2,8 +2,7 @@
 
 use common::app::uploads::Uploads;
 use common::config::ConfigError;
-use common::domain::ids::ReceiptId;
-use common::domain::receipt::{ReceiptState, Source};
+use common::domain::{ReceiptId, ReceiptState, Source};
 use common::error::{Error, ErrorCode};
 use common::http::receipt::ReceiptObject;
 use common::http::reply::Reply;

@@ -1,11 +1,10 @@
 //! Campaigns take turns, so that a slow partner holds up its own campaign only.
 
-use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
 use common::aws::settle_queue::SettleMessage;
-use common::domain::timestamp::Timestamp;
-use common::error::StoreError;
+use common::domain::Timestamp;
+use common::error::StoreResult;
 use common::store::turns::TurnResult;
 
 use crate::SettlePartners;
@@ -17,7 +16,7 @@ impl SettlePartners {
     pub(crate) async fn choose(&self, message: &SettleMessage) -> Option<SettleMessage> {
         let now = self.worker.now();
         let is_recent = |alone: Timestamp| now < alone.after(LOOK_INTERVAL);
-        if self.last_seen_alone().is_some_and(is_recent) {
+        if self.last_seen_alone.lock().is_some_and(is_recent) {
             return None;
         }
         let choosing = self.pass_turn(message, now);
@@ -29,7 +28,7 @@ impl SettlePartners {
         &self,
         message: &SettleMessage,
         now: Timestamp,
-    ) -> Result<Option<SettleMessage>, StoreError> {
+    ) -> StoreResult<Option<SettleMessage>> {
         let last = self.turns.last().await?;
         let last_scope = last.as_ref().and_then(|last| last.scope.as_ref());
         let other = self
@@ -44,14 +43,8 @@ impl SettlePartners {
             );
         // Other campaigns go first after its own turn: none is due.
         let is_alone = other.is_none() && last_scope == Some(&message.scope);
-        *self.last_seen_alone() = is_alone.then_some(now);
+        *self.last_seen_alone.lock() = is_alone.then_some(now);
         // Otherwise another worker has that turn.
         Ok(other.filter(|_| passed))
-    }
-
-    fn last_seen_alone(&self) -> MutexGuard<'_, Option<Timestamp>> {
-        self.last_seen_alone
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 }

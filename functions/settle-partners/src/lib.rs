@@ -2,21 +2,18 @@
 
 mod fairness;
 
-use std::sync::Mutex;
-
 use common::app::job::{EventContext, JobError, JobOutcome};
 use common::app::partner_gateway::{AskedFrom, PartnerGateway};
 use common::app::settlement::{ATTEMPTS_EXHAUSTED, LeaseResult, Worker, with_stale_metric};
 use common::aws::deployment_secret::DeploymentSecrets;
 use common::aws::settle_queue::SettleMessage;
 use common::config::ConfigError;
-use common::domain::campaign::Campaign;
-use common::domain::partner::PartnerRules;
-use common::domain::partner::outcome::{FaultOwner, PartnerOutcome, Unanswered};
-use common::domain::settling::{Assignee, Dependency};
-use common::domain::submission::Submission;
-use common::domain::timestamp::Timestamp;
+use common::domain::{
+    Assignee, Campaign, Dependency, FaultOwner, PartnerOutcome, PartnerRules, Submission,
+    Timestamp, Unanswered,
+};
 use common::error::Error;
+use common::lock::Mutex;
 use common::runtime::event_handler::EventHandler;
 use common::runtime::sqs_batch::{Settle, SqsBatchResponse, SqsEvent, settle_each};
 use common::store::submission_writes::SettleResult;

@@ -1,13 +1,10 @@
 //! Code and time of a receipt in a photo.
 
-use common::domain::ids::SubmissionId;
-use common::domain::receipt::checks::PhotoFault;
-use common::domain::receipt::payload::ReceiptKey;
 use common::domain::receipt::photo::photo_digest;
-use common::domain::settling::Anomaly;
-use common::domain::submission::transition::{Findings, Transition};
-use common::domain::submission::{State, Submission};
-use common::domain::timestamp::Timestamp;
+use common::domain::{
+    Anomaly, Findings, PhotoFault, ReceiptKey, State, Submission, SubmissionId, Timestamp,
+    Transition,
+};
 use common::error::Error;
 use common::telemetry;
 use photo::Unreadable;

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use common::app::settlement::take_turn;
 use common::aws::settle_queue::SettleMessage;
-use common::domain::scope::Environment;
-use common::domain::submission::Submission;
+use common::domain::{Environment, Submission};
 
 use crate::SettleReceipts;
 use crate::throttle::SeenSlot;

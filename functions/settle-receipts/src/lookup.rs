@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use common::domain::campaign::Campaign;
-use common::domain::receipt::checks::PhotoFault;
-use common::domain::receipt::payload::{ReceiptKey, VerificationCode};
-use common::domain::submission::Submission;
+use common::domain::{Campaign, PhotoFault, ReceiptKey, Submission, VerificationCode};
 use common::error::Error;
 use common::telemetry;
 use common::upstream::tax_authority::answer::{LookupAnswer, PortalError};

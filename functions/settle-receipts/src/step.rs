@@ -5,14 +5,11 @@ use std::time::Duration;
 use common::app::job::{JobError, JobOutcome};
 use common::app::settlement::{LeaseResult, ReceiptRecords};
 use common::aws::settle_queue::SettleMessage;
-use common::domain::message::MessageKey;
-use common::domain::receipt::checks::PhotoFault;
-use common::domain::receipt::payload::ReceiptKey;
-use common::domain::receipt::{LookupSource, Receipt};
-use common::domain::scope::Environment;
+use common::domain::receipt::LookupSource;
 use common::domain::settling::{MAX_CLOCK_DIFFERENCE, STEP_LEASE};
-use common::domain::submission::Submission;
-use common::domain::submission::transition::Transition;
+use common::domain::{
+    Environment, MessageKey, PhotoFault, Receipt, ReceiptKey, Submission, Transition,
+};
 use common::error::Error;
 use common::store::submission_writes::SettleResult;
 

@@ -2,19 +2,16 @@
 
 use common::app::job::JobOutcome;
 use common::app::settlement::{ATTEMPTS_EXHAUSTED, with_stale_metric};
-use common::domain::campaign::Campaign;
-use common::domain::message::MessageKey;
-use common::domain::receipt::checks::PhotoFault;
-use common::domain::receipt::judgement::{ReceiptSummary, judge};
-use common::domain::receipt::record::FiscalRecord;
+use common::domain::receipt::judgement::judge;
 use common::domain::receipt::rules::ReceiptRules;
 use common::domain::receipt::sentinel::ReceiptSentinel;
 use common::domain::resolved_code::SENTINEL_PRIZE;
-use common::domain::retry::{LookupFailure, LookupFailures, RetryContext, RetryDecision};
-use common::domain::settling::{Anomaly, PendingSettlement, Progress, SENTINEL_DELAY};
-use common::domain::submission::transition::{AlreadySettled, Findings, Transition};
-use common::domain::submission::{State, Submission};
-use common::domain::timestamp::Timestamp;
+use common::domain::retry::{LookupFailure, LookupFailures, RetryDecision};
+use common::domain::settling::SENTINEL_DELAY;
+use common::domain::{
+    AlreadySettled, Anomaly, Campaign, Findings, FiscalRecord, MessageKey, PendingSettlement,
+    PhotoFault, Progress, ReceiptSummary, RetryContext, State, Submission, Timestamp, Transition,
+};
 use common::upstream::tax_authority::answer::LookupAnswer;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,13 +9,12 @@
 //! Clocks matter only after a pause: a slot older than an interval and [`MAX_CLOCK_DIFFERENCE`]
 //! causes no wait. While clocks differ by no more, look-ups never get closer together.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use common::domain::scope::Scope;
 use common::domain::settling::MAX_CLOCK_DIFFERENCE;
-use common::domain::timestamp::Timestamp;
-use common::error::StoreError;
+use common::domain::{Scope, Timestamp};
+use common::error::StoreResult;
+use common::lock::Mutex;
 use common::store::turns::{Turn, TurnResult, Turns};
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -78,7 +77,7 @@ impl Throttle {
         }
     }
 
-    pub(crate) async fn see(&self) -> Result<SeenSlot, StoreError> {
+    pub(crate) async fn see(&self) -> StoreResult<SeenSlot> {
         Ok(self.first_seen(self.turns.last().await?))
     }
 
@@ -88,9 +87,11 @@ impl Throttle {
         seen: &SeenSlot,
         scope: &Scope,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult<()> {
         let is_last = self
-            .last_seen()
+            .last_seen
+            .lock()
+            .as_ref()
             .is_none_or(|last| last.slot_number() == seen.slot_number());
         if is_last && seen.scope() != Some(scope) {
             self.turns.pass(seen.slot.as_ref(), scope, now).await?;
@@ -106,7 +107,7 @@ impl Throttle {
         mut seen: SeenSlot,
         until: Instant,
         clock: impl Fn() -> Timestamp,
-    ) -> Result<SlotPermit, StoreError> {
+    ) -> StoreResult<SlotPermit> {
         let until = until.min(Instant::now() + self.min_interval * MAX_INTERVALS);
         let read_interval = (self.min_interval / READS_PER_INTERVAL).max(MIN_READ_INTERVAL);
         loop {
@@ -146,7 +147,9 @@ impl Throttle {
             at: Instant::now(),
         };
         if let Some(last) = self
-            .last_seen()
+            .last_seen
+            .lock()
+            .clone()
             .filter(|last| last.slot_number() == seen.slot_number())
         {
             seen.at = last.at;
@@ -154,18 +157,8 @@ impl Throttle {
         self.remember(seen)
     }
 
-    fn last_seen(&self) -> Option<SeenSlot> {
-        self.last_seen
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-
     fn remember(&self, seen: SeenSlot) -> SeenSlot {
-        *self
-            .last_seen
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(seen.clone());
+        *self.last_seen.lock() = Some(seen.clone());
         seen
     }
 }

@@ -13,10 +13,9 @@ use std::time::Duration;
 use common::app::job::{EventContext, Job, JobError, JobOutcome};
 use common::aws::settle_queue::{SettleMessage, SettleQueues};
 use common::config::ConfigError;
-use common::domain::scope::Environment;
-use common::domain::settling::{Dependency, PARTNER_STEPS_PER_MINUTE};
-use common::domain::timestamp::Timestamp;
-use common::error::{Error, StoreError};
+use common::domain::settling::PARTNER_STEPS_PER_MINUTE;
+use common::domain::{Dependency, Environment, Timestamp};
+use common::error::{Error, StoreError, StoreResult};
 use common::runtime::event_handler::EventHandler;
 use common::store::audit::AuditLog;
 use common::store::submissions::Submissions;
@@ -147,7 +146,7 @@ impl SweepUnsettled {
         })
     }
 
-    async fn wake_due(&self, dependency: Dependency, now: Timestamp) -> Result<Woken, StoreError> {
+    async fn wake_due(&self, dependency: Dependency, now: Timestamp) -> StoreResult<Woken> {
         let (max_messages, max_each) = limits(dependency);
         let mut due = self.submissions.due(dependency, now, max_each).await?;
         let oldest = due
@@ -171,7 +170,7 @@ impl SweepUnsettled {
     }
 }
 
-fn kept<T>(result: Result<T, StoreError>, failures: &mut Vec<StoreError>) -> Option<T> {
+fn kept<T>(result: StoreResult<T>, failures: &mut Vec<StoreError>) -> Option<T> {
     result.map_err(|error| failures.push(error)).ok()
 }
 

@@ -6,10 +6,8 @@
 use common::app::job::EventContext;
 use common::aws::photos::Photos;
 use common::config::ConfigError;
-use common::domain::campaign::{Campaign, PersonalData};
-use common::domain::scope::{CampaignSlug, Scope};
-use common::domain::timestamp::Timestamp;
-use common::error::StoreError;
+use common::domain::{Campaign, CampaignSlug, PersonalData, Scope, Timestamp};
+use common::error::StoreResult;
 use common::store::campaigns::Campaigns;
 use common::store::draws::Draws;
 use common::store::entrants::Entrants;
@@ -51,7 +49,7 @@ impl RetentionSweep {
         })
     }
 
-    pub(crate) async fn sweep(&self, now: Timestamp) -> Result<Slice, StoreError> {
+    pub(crate) async fn sweep(&self, now: Timestamp) -> StoreResult<Slice> {
         let before = self.retention.schedule().await?;
         let current = match before.value.current.clone() {
             Some(slug) => Some(slug),
@@ -85,7 +83,7 @@ impl RetentionSweep {
         Ok(slice)
     }
 
-    async fn first_due(&self, now: Timestamp) -> Result<Option<CampaignSlug>, StoreError> {
+    async fn first_due(&self, now: Timestamp) -> StoreResult<Option<CampaignSlug>> {
         for campaign in self.campaigns.list().await? {
             let is_over = |data| campaign.keeps_until(data).is_some_and(|until| until <= now);
             if PersonalData::ALL.into_iter().any(is_over)
@@ -108,7 +106,7 @@ impl RetentionSweep {
         slug: &CampaignSlug,
         now: Timestamp,
         slice: &mut Slice,
-    ) -> Result<bool, StoreError> {
+    ) -> StoreResult<bool> {
         // Read for each slice: an operator may have moved its end.
         let Some(campaign) = self.campaigns.get(slug).await? else {
             return Ok(false);
@@ -172,7 +170,7 @@ impl RetentionSweep {
         scope: &Scope,
         data: PersonalData,
         now: Timestamp,
-    ) -> Result<Option<Postponement>, StoreError> {
+    ) -> StoreResult<Option<Postponement>> {
         if data == PersonalData::Limits {
             return Ok(None);
         }
@@ -194,7 +192,7 @@ impl RetentionSweep {
         campaign: &Campaign,
         retention: &mut Revised<CampaignRetention>,
         deletion: Deletion,
-    ) -> Result<bool, StoreError> {
+    ) -> StoreResult<bool> {
         retention.value.update(deletion);
         let is_saved = self.retention.save(&campaign.slug, retention).await?;
         retention.revision += 1;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use common::domain::scope::Environment;
+use common::domain::Environment;
 
 use crate::demo::{self, Demo};
 use crate::try_page;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use common::domain::scope::Environment;
+use common::domain::Environment;
 use serde_json::{Value, json};
 
 use crate::demo::Demo;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -12,6 +12,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::routing::post;
+use common::lock::Mutex;
 use common::random;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -89,7 +90,7 @@ impl Secrets {
         if let Some(value) = self.given.get(name) {
             return Ok(described(name, "given", Some(value)));
         }
-        let versions = self.versions();
+        let versions = self.versions.lock();
         let mut newest_first = versions.iter().rev();
         let version = newest_first.find(|version| {
             let asked = request.version_id.as_ref();
@@ -104,7 +105,7 @@ impl Secrets {
         if request.secret_id != DEPLOYMENT_SECRET {
             return Err(missing());
         }
-        let mut versions = self.versions();
+        let mut versions = self.versions.lock();
         let id = request.client_request_token;
         match versions.iter().find(|version| version.id == id) {
             Some(version) if version.value == request.secret_string => {}
@@ -122,11 +123,6 @@ impl Secrets {
         self.write(&versions)
             .map_err(|error| Refusal::new("InternalServiceError", error.to_string()))?;
         Ok(described(DEPLOYMENT_SECRET, &id, None))
-    }
-
-    fn versions(&self) -> std::sync::MutexGuard<'_, Vec<Version>> {
-        // Nothing panics while holding the lock.
-        self.versions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn write(&self, versions: &[Version]) -> io::Result<()> {

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use axum::Router;
 use axum::body::Body;
@@ -12,6 +12,7 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use common::lock::Mutex;
 use futures_util::stream;
 
 use crate::loopback::{Loopback, Server};
@@ -74,20 +75,18 @@ impl<O: Send + Sync + 'static, M: Default + Send + 'static> Simulator<O, M> {
 
     /// Requests under a reference or receipt code that were judged by it.
     pub fn asked(&self, key: &str) -> u32 {
-        let asked = self.state.asked.lock();
-        let asked = asked.unwrap_or_else(PoisonError::into_inner);
-        asked.get(key).copied().unwrap_or(0)
+        self.state.asked.lock().get(key).copied().unwrap_or(0)
     }
 }
 
 impl<O, M> SimulatorState<O, M> {
     pub(crate) fn memory(&self) -> MutexGuard<'_, M> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+        self.memory.lock()
     }
 
     /// The request's number under its key, from 1.
     pub(crate) fn count(&self, key: &str) -> u32 {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut asked = self.asked.lock();
         let asked = asked.entry(key.to_owned()).or_default();
         *asked = asked.saturating_add(1);
         *asked

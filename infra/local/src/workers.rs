@@ -11,7 +11,7 @@ use common::app::job::EventContext;
 use common::aws::photos;
 use common::aws::settle_queue::{PARTNER_VARIABLE, SettleQueues, TAX_VARIABLE};
 use common::config::{ConfigError, Env};
-use common::domain::settling::Dependency;
+use common::domain::Dependency;
 use common::runtime::event_handler::EventHandler;
 use common::runtime::sqs_batch::{SqsBatchResponse, SqsEvent, SqsMessage};
 use count_changes::CountChanges;

@@ -12,7 +12,7 @@ use std::io::Read as _;
 
 use axum::http::{Method, Response};
 use common::clock::Clock;
-use common::domain::scope::Environment;
+use common::domain::Environment;
 use common::upstream::http_client;
 use flate2::read::GzDecoder;
 use local::demo::{self, Demo};

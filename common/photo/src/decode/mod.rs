@@ -7,8 +7,8 @@ mod webp;
 
 use std::fmt;
 
-use common::domain::receipt::checks::PhotoFault;
-use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
+use common::domain::receipt::photo::MAX_BYTES;
+use common::domain::{PhotoFault, PhotoType};
 use image::metadata::Orientation;
 use image::{DynamicImage, GrayImage};
 

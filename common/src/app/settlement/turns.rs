@@ -10,10 +10,9 @@ use tokio::time::timeout;
 
 use super::Worker;
 use crate::aws::settle_queue::SettleMessage;
-use crate::domain::scope::Scope;
 use crate::domain::settling::StepLease;
-use crate::domain::submission::Submission;
-use crate::error::StoreError;
+use crate::domain::{Scope, Submission};
+use crate::error::{StoreError, StoreResult};
 use crate::telemetry;
 
 /// The message's own submission goes next after this.
@@ -25,7 +24,7 @@ impl Worker {
     pub async fn choose<T>(
         &self,
         message: &SettleMessage,
-        choosing: impl Future<Output = Result<T, StoreError>>,
+        choosing: impl Future<Output = StoreResult<T>>,
     ) -> Option<(Submission, T)> {
         let choosing = async {
             match self.due(message).await {
@@ -59,7 +58,7 @@ impl Worker {
         &self,
         message: &SettleMessage,
         last: Option<&Scope>,
-    ) -> Result<Option<SettleMessage>, StoreError> {
+    ) -> StoreResult<Option<SettleMessage>> {
         let next = self
             .store
             .submissions()
@@ -80,7 +79,7 @@ pub async fn take_turn<T>(
     message: &SettleMessage,
     warning: &'static str,
     limit: Duration,
-    part: impl Future<Output = Result<T, StoreError>>,
+    part: impl Future<Output = StoreResult<T>>,
 ) -> Option<T> {
     let done = timeout(limit, part).await;
     let done = done

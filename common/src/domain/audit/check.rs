@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::{AuditHead, AuditRow, StoredAuditRow, before_the_first};
-use crate::domain::timestamp::Timestamp;
+use crate::domain::Timestamp;
 
 /// Clocks of operators differ.
 const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_mins(5);

@@ -6,8 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{DrawName, Operator};
-use crate::domain::ids::{Reference, SubmissionId};
-use crate::domain::timestamp::Timestamp;
+use crate::domain::{Reference, SubmissionId, Timestamp};
 
 /// The next winner is drawn after them.
 pub const MAX_CALLS: u8 = 3;

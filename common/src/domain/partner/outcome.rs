@@ -2,13 +2,10 @@
 
 use super::PartnerRequest;
 use super::reply::{PartnerMessage, PartnerVerdict};
-use crate::domain::message::MessageKey;
-use crate::domain::phone::Phone;
-use crate::domain::retry::{PartnerProgress, RetryContext};
-use crate::domain::settling::{Anomaly, PendingSettlement, Progress};
-use crate::domain::submission::Submission;
-use crate::domain::submission::transition::{AlreadySettled, Findings, Transition};
-use crate::domain::timestamp::Timestamp;
+use crate::domain::{
+    AlreadySettled, Anomaly, Findings, MessageKey, PartnerProgress, PendingSettlement, Phone,
+    Progress, RetryContext, Submission, Timestamp, Transition,
+};
 
 const UNNAMED_PRIZE: &str = "Instant prize";
 /// The partner has not answered for a day.

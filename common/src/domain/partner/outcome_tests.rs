@@ -3,13 +3,10 @@ use std::time::Duration;
 use super::PartnerRequest;
 use super::outcome::{FaultOwner, PartnerOutcome, Unanswered, partner_request};
 use super::reply::{PartnerMessage, PartnerVerdict, UpstreamCode};
-use crate::domain::message::MessageKey;
-use crate::domain::retry::{PartnerProgress, RetryContext, RetrySpeedup};
-use crate::domain::scope::{Environment, Scope};
-use crate::domain::settling::{Anomaly, Assignee, PendingSettlement, Progress};
-use crate::domain::submission::transition::AlreadySettled;
-use crate::domain::submission::{State, Submission};
-use crate::domain::timestamp::Timestamp;
+use crate::domain::{
+    AlreadySettled, Anomaly, Assignee, Environment, MessageKey, PartnerProgress, PendingSettlement,
+    Progress, RetryContext, RetrySpeedup, Scope, State, Submission, Timestamp,
+};
 
 const NOW: Timestamp = Timestamp::from_millis(2_000_000);
 

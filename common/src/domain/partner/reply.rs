@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::pointer::{Pointer, ReplyPointers};
-use crate::domain::message::MessageKey;
+use crate::domain::MessageKey;
 
 pub const MAX_ENTRIES: u32 = 10_000;
 pub const MAX_PRIZE_CHARS: usize = 120;

@@ -1,7 +1,5 @@
 //! The body of a request: JSON with placeholders.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -41,7 +39,7 @@ impl Placeholder {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    #[error("has the placeholder `{{{{{0}}}}}`, which stands for nothing; there are {known}", known = PlaceholderList)]
+    #[error("has the placeholder `{{{{{0}}}}}`, which stands for nothing; there are {known}", known = placeholders())]
     Unknown(String),
     #[error("has a placeholder that begins with `{{{{` and does not end with `}}}}`")]
     Open,
@@ -49,16 +47,9 @@ pub enum TemplateError {
     InName(String),
 }
 
-struct PlaceholderList;
-
-impl fmt::Display for PlaceholderList {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            &Placeholder::ALL
-                .map(|known| format!("`{}`", known.as_str()))
-                .join(", "),
-        )
-    }
+fn placeholders() -> String {
+    let known = Placeholder::ALL.map(|known| format!("`{known}`"));
+    known.join(", ")
 }
 
 impl Template {

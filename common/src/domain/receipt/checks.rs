@@ -2,7 +2,7 @@
 //! first failure, so all earlier checks passed.
 
 use super::judgement::{Reason, Rule};
-use crate::domain::message::MessageKey;
+use crate::domain::MessageKey;
 
 text_enum! {
     pub enum PhotoFault {

@@ -9,9 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::basket::{bought, in_words};
 use super::record::{FiscalRecord, VoidMark, same_identifier};
 use super::rules::{Branch, OnNoMatch, ReceiptRules};
-use crate::domain::campaign::{Campaign, Window};
-use crate::domain::message::MessageKey;
-use crate::domain::timestamp::Timestamp;
+use crate::domain::campaign::Window;
+use crate::domain::{Campaign, MessageKey, Timestamp};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiptSummary {
@@ -54,7 +53,7 @@ text_enum! {
 }
 
 /// Africa/Dar_es_Salaam has kept this offset since 1961.
-const FISCAL_OFFSET: FixedOffset = FixedOffset::east_opt(3 * 60 * 60).expect("less than a day");
+pub const FISCAL_OFFSET: FixedOffset = FixedOffset::east_opt(3 * 60 * 60).expect("less than a day");
 
 const LAST_TIME: NaiveTime = NaiveTime::from_hms_milli_opt(23, 59, 59, 999).expect("a time");
 

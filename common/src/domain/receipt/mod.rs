@@ -146,7 +146,7 @@ impl fmt::Debug for Source {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::scope::Environment;
+    use crate::domain::Environment;
 
     fn photo(qr_payload: Option<&str>) -> Source {
         let qr_payload = qr_payload.map(str::to_owned);

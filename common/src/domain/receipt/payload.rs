@@ -5,6 +5,7 @@ use std::str::FromStr;
 use chrono::NaiveTime;
 use serde::{Deserialize, Serialize};
 
+use crate::domain::Invalid;
 use crate::domain::unicode::{folded, is_dash};
 
 const HOST: &str = "verify.tra.go.tz";
@@ -36,12 +37,8 @@ impl VerificationCode {
     }
 }
 
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a receipt verification code")]
-pub struct InvalidVerificationCode;
-
 impl FromStr for VerificationCode {
-    type Err = InvalidVerificationCode;
+    type Err = Invalid;
 
     /// Ignores case and surrounding spaces.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -49,7 +46,7 @@ impl FromStr for VerificationCode {
         if !Self::CHARS.contains(&bare.len())
             || !bare.bytes().all(|byte| byte.is_ascii_alphanumeric())
         {
-            return Err(InvalidVerificationCode);
+            return Err(Invalid("a receipt verification code"));
         }
         Ok(Self(bare.to_ascii_uppercase()))
     }
@@ -68,10 +65,6 @@ pub struct ReceiptTime {
     second: u8,
 }
 
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a time of day")]
-pub struct InvalidTime;
-
 impl ReceiptTime {
     pub fn new(hour: u8, minute: u8, second: u8) -> Option<Self> {
         (hour < 24 && minute < 60 && second < 60).then_some(Self {
@@ -82,16 +75,16 @@ impl ReceiptTime {
     }
 
     /// `h:mm` or `hh:mm`, with or without `:ss`.
-    pub fn from_typed(typed: &str) -> Result<Self, InvalidTime> {
+    pub fn from_typed(typed: &str) -> Result<Self, Invalid> {
         let mut parts = typed.split(':');
         let hour = parts.next().and_then(|text| number(text, 1..=2));
         let minute = parts.next().and_then(|text| number(text, 2..=2));
         let second = parts.next().map_or(Some(0), |text| number(text, 2..=2));
         match (hour, minute, second, parts.next()) {
             (Some(hour), Some(minute), Some(second), None) => {
-                Self::new(hour, minute, second).ok_or(InvalidTime)
+                Self::new(hour, minute, second).ok_or(Invalid("a time of day"))
             }
-            _ => Err(InvalidTime),
+            _ => Err(Invalid("a time of day")),
         }
     }
 
@@ -127,7 +120,7 @@ impl From<ReceiptTime> for NaiveTime {
 }
 
 impl TryFrom<String> for ReceiptTime {
-    type Error = InvalidTime;
+    type Error = Invalid;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         Self::from_typed(&text)
@@ -341,7 +334,11 @@ mod tests {
             " 9:05",
             "9:05 ",
         ] {
-            assert_eq!(ReceiptTime::from_typed(typed), Err(InvalidTime), "{typed}");
+            assert_eq!(
+                ReceiptTime::from_typed(typed),
+                Err(Invalid("a time of day")),
+                "{typed}"
+            );
         }
     }
 

@@ -2,7 +2,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::domain::timestamp::Timestamp;
+use crate::domain::Timestamp;
 
 /// 5 MB as storage and browsers count it.
 pub const MAX_BYTES: u64 = 5 * 1024 * 1024;

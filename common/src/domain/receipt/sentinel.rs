@@ -2,7 +2,7 @@
 
 use super::judgement::ReceiptSummary;
 use super::rules::ReceiptRules;
-use crate::domain::message::MessageKey;
+use crate::domain::MessageKey;
 use crate::domain::unicode::folded;
 
 /// Its code is `TEST0` and the outcome without underscores, in any case. A `.suffix` makes it

@@ -143,7 +143,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::scope::Environment;
+    use crate::domain::Environment;
     use crate::domain::statistics::{Amount, Counter, Metric};
 
     fn number(sequence: usize) -> SequenceNumber {

@@ -5,13 +5,12 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::ids::{EntrantId, ReceiptId};
-use crate::domain::message::MessageKey;
-use crate::domain::receipt::judgement::ReceiptSummary;
 use crate::domain::submission::approval::{Approval, ProposedChange};
 use crate::domain::submission::correction::Correction;
-use crate::domain::submission::transition::{Findings, Transition};
-use crate::domain::submission::{Channel, DeclaredPurchase, OperatorDecision};
+use crate::domain::submission::{Channel, DeclaredPurchase};
+use crate::domain::{
+    EntrantId, Findings, MessageKey, OperatorDecision, ReceiptId, ReceiptSummary, Transition,
+};
 
 const CREATED: Timestamp = Timestamp::from_millis(1_000_000);
 

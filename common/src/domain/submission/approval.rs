@@ -92,8 +92,7 @@ impl Submission {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::submission::transition::{Findings, Transition};
-    use crate::domain::timestamp::Timestamp;
+    use crate::domain::{Findings, Timestamp, Transition};
 
     fn acceptance(by: &str, identity: &str, entries: u32) -> Approval {
         let (at, why) = (

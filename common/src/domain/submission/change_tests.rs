@@ -2,8 +2,8 @@ use super::approval::{Approval, ProposedChange};
 use super::correction::Correction;
 use super::transition::{Findings, Transition};
 use super::*;
+use crate::domain::Environment;
 use crate::domain::partner::reply::UpstreamCode;
-use crate::domain::scope::Environment;
 
 const NOW: Timestamp = Timestamp::from_millis(1_000_000);
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{MessageKey, OperatorDecision, ReviewStatus, State, Submission, SubmissionStatus};
-use crate::domain::settling::PendingSettlement;
+use crate::domain::PendingSettlement;
 
 const REVOKED: &str = "revoked";
 const REOPENED: &str = "reopened";

@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{MessageKey, State, Submission};
-use crate::domain::scope::Environment;
-use crate::domain::timestamp::Timestamp;
+use crate::domain::{Environment, Timestamp};
 
 /// Decisions in a thousand.
 const OF_OPERATORS: u64 = 50;
@@ -68,9 +67,9 @@ fn sampling_number(submission: &Submission) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ids::SubmissionId;
     use crate::domain::phone_protection::StoredPhone;
-    use crate::domain::submission::{OperatorDecision, ReviewStatus, SubmissionStatus};
+    use crate::domain::submission::ReviewStatus;
+    use crate::domain::{OperatorDecision, SubmissionId, SubmissionStatus};
 
     fn accepted(number: u32, decision: Option<OperatorDecision>) -> Submission {
         let mut id = [0; 24];

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::message::MessageKey;
+use crate::domain::MessageKey;
 
 text_enum! {
     /// Current state of a submission. New values may be added.

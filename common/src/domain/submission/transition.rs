@@ -1,12 +1,11 @@
 //! The state machine of settling: results of steps, operators' decisions, and their effect.
 
 use super::{MessageKey, PendingSettlement, ReviewStatus, State, Submission, SubmissionStatus};
-use crate::domain::partner::reply::PartnerMessage;
-use crate::domain::receipt::judgement::{Judgement, ReceiptSummary, ReceiptVerdict};
-use crate::domain::receipt::payload::VerificationCode;
-use crate::domain::receipt::record::FiscalRecord;
-use crate::domain::settling::{Anomaly, Assignee, Progress};
-use crate::domain::timestamp::Timestamp;
+use crate::domain::receipt::judgement::{Judgement, ReceiptVerdict};
+use crate::domain::{
+    Anomaly, Assignee, FiscalRecord, PartnerMessage, Progress, ReceiptSummary, Timestamp,
+    VerificationCode,
+};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transition {

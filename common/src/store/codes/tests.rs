@@ -1,5 +1,5 @@
 use super::*;
-use crate::domain::scope::Environment;
+use crate::domain::Environment;
 
 #[test]
 fn a_key_of_the_table_gives_the_codes_key_back() {

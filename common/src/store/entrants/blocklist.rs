@@ -5,14 +5,10 @@ use std::collections::HashSet;
 use serde::Serialize;
 
 use super::{Entrants, KEY, READING, item_key, read};
-use crate::domain::entrant::Entrant;
-use crate::domain::ids::EntrantId;
-use crate::domain::scope::Scope;
-use crate::domain::submission::OperatorDecision;
-use crate::domain::timestamp::Timestamp;
+use crate::domain::{Entrant, EntrantId, OperatorDecision, Scope, Timestamp};
 use crate::store::table::all;
 use crate::store::write::Write;
-use crate::store::{Item, StoreError, number, read_number, read_text, required, text, transaction};
+use crate::store::{Item, StoreResult, number, read_text, read_time, required, text, transaction};
 
 /// Sparse index: partition [`BLOCKED_SCOPE`], sort [`BLOCKED`]. Counting other phones does not
 /// write to it.
@@ -53,7 +49,7 @@ impl Entrants {
         id: &EntrantId,
         masked: &str,
         decision: &OperatorDecision,
-    ) -> Result<bool, StoreError> {
+    ) -> StoreResult<bool> {
         let update = self.update(scope, id).when_absent(BLOCKED);
         let update = update
             .set(BLOCKED_SCOPE, scope.to_string())
@@ -66,14 +62,14 @@ impl Entrants {
         scope: &Scope,
         id: &EntrantId,
         decision: &OperatorDecision,
-    ) -> Result<bool, StoreError> {
+    ) -> StoreResult<bool> {
         let update = self.update(scope, id).when_present(BLOCKED);
         let update = update.remove([BLOCKED_SCOPE, BLOCKED_PHONE]);
         write_change(update, BLOCKED, UNBLOCKED, decision).await
     }
 
     /// Oldest first. The index lags.
-    pub async fn blocklist(&self, scope: &Scope) -> Result<Vec<BlockedPhone>, StoreError> {
+    pub async fn blocklist(&self, scope: &Scope) -> StoreResult<Vec<BlockedPhone>> {
         const ACTION: &str = "listing blocked phones";
         let condition = "#blocked_scope = :scope";
         let values = [(":scope", text(scope.to_string()))];
@@ -93,7 +89,7 @@ impl Entrants {
         &self,
         scope: &Scope,
         at: Timestamp,
-    ) -> Result<HashSet<EntrantId>, StoreError> {
+    ) -> StoreResult<HashSet<EntrantId>> {
         const ACTION: &str = "reading the blocklist";
         let condition = "#blocked_scope = :scope AND #blocked <= :at";
         let at = number(at.as_millis());
@@ -113,7 +109,7 @@ impl Entrants {
         scope: &Scope,
         id: &EntrantId,
         day: &str,
-    ) -> Result<Option<KnownEntrant>, StoreError> {
+    ) -> StoreResult<Option<KnownEntrant>> {
         let Some(item) = self.table.get(item_key(scope, id), READING).await? else {
             return Ok(None);
         };
@@ -132,7 +128,7 @@ async fn write_change(
     before: &str,
     after: &str,
     decision: &OperatorDecision,
-) -> Result<bool, StoreError> {
+) -> StoreResult<bool> {
     let gone = ["", BY, WHY].map(|part| format!("{before}{part}"));
     let update = update
         .remove(gone.iter().map(String::as_str))
@@ -152,7 +148,7 @@ fn change(item: &Item, at: &str) -> Option<BlockChange> {
             .map(str::to_owned)
     };
     Some(BlockChange {
-        at: Timestamp::from_millis(read_number(item, at)?),
+        at: read_time(item, at)?,
         by: words(BY),
         why: words(WHY),
     })

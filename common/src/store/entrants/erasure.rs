@@ -3,15 +3,13 @@
 
 use super::blocklist::{BLOCKED, BLOCKED_PHONE};
 use super::{Entrants, KEY, READING, item_key};
-use crate::domain::ids::EntrantId;
-use crate::domain::scope::Scope;
-use crate::domain::timestamp::Timestamp;
+use crate::domain::{EntrantId, Scope, Timestamp};
 use crate::random;
 use crate::store::record_version::FIRST;
 use crate::store::segments::Segment;
 use crate::store::submissions::RetentionPage;
-use crate::store::transaction::{self, TransactionResult};
-use crate::store::{Item, StoreError, read_text, required, text};
+use crate::store::transaction;
+use crate::store::{Item, StoreResult, read_text, required, text};
 
 pub(super) const ERASED_AS: &str = "erased_as";
 /// Time of an erasure that kept the limits.
@@ -19,7 +17,7 @@ pub(super) const ERASED_AT: &str = "erased_at";
 
 impl Entrants {
     /// True also for an interrupted erasure.
-    pub async fn exists(&self, scope: &Scope, id: &EntrantId) -> Result<bool, StoreError> {
+    pub async fn exists(&self, scope: &Scope, id: &EntrantId) -> StoreResult<bool> {
         Ok(self
             .table
             .get(item_key(scope, id), READING)
@@ -33,7 +31,7 @@ impl Entrants {
         scope: &Scope,
         id: &EntrantId,
         tombstone: &EntrantId,
-    ) -> Result<EntrantId, StoreError> {
+    ) -> StoreResult<EntrantId> {
         const ACTION: &str = "beginning an erasure";
         let update = self.update(scope, id).remove([ERASED_AT]);
         let update = update.set_if_absent(ERASED_AS, text(tombstone.as_str()));
@@ -48,7 +46,7 @@ impl Entrants {
         scope: &Scope,
         id: &EntrantId,
         tombstone: &EntrantId,
-    ) -> Result<bool, StoreError> {
+    ) -> StoreResult<bool> {
         const ACTION: &str = "finishing an erasure";
         let Some(mut item) = self.table.get(item_key(scope, id), READING).await? else {
             return Ok(true);
@@ -68,8 +66,8 @@ impl Entrants {
         } else {
             self.replace_unchanged(&before, kept)
         };
-        let written = transaction::write(vec![own, self.merge(scope, tombstone, item)]).await?;
-        Ok(matches!(written, TransactionResult::Committed))
+        let merged = self.merge(scope, tombstone, item);
+        Ok(transaction::write(vec![own, merged]).await?.is_ok())
     }
 
     /// Erasure lets no one enter again. Nothing leads from the digest to submissions any more.
@@ -78,7 +76,7 @@ impl Entrants {
         scope: &Scope,
         id: &EntrantId,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult<()> {
         self.update(scope, id)
             .set(ERASED_AT, now)
             .remove([ERASED_AS, BLOCKED_PHONE])
@@ -92,7 +90,7 @@ impl Entrants {
         &self,
         scope: &Scope,
         segment: Segment,
-    ) -> Result<RetentionPage, StoreError> {
+    ) -> StoreResult<RetentionPage> {
         const ACTION: &str = "reading erased persons";
         let prefix = scope.key("");
         let is_erased = format!("attribute_exists({ERASED_AT})");

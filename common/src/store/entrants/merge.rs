@@ -5,12 +5,11 @@ use super::erasure::ERASED_AS;
 use super::{
     DAY, ENTRIES, Entrants, KEY, OPEN_RECEIPTS, SUBMISSIONS, THROTTLED_UNTIL, WRONG_CODES,
 };
-use crate::domain::ids::EntrantId;
-use crate::domain::scope::Scope;
+use crate::domain::{EntrantId, Scope};
 use crate::store::record_version;
-use crate::store::transaction::{self, TransactionResult};
+use crate::store::transaction;
 use crate::store::write::Write;
-use crate::store::{Item, StoreError, read_text};
+use crate::store::{Item, StoreResult, read_text};
 
 /// Every change of a record sets one of these.
 const ADDED_BY_CHANGES: [&str; 7] = [
@@ -33,7 +32,7 @@ impl Entrants {
         item: &mut Item,
         scope: &Scope,
         id: &EntrantId,
-    ) -> Result<bool, StoreError> {
+    ) -> StoreResult<bool> {
         let days: Vec<String> = item
             .keys()
             .filter(|name| name.starts_with(DAY))
@@ -44,8 +43,7 @@ impl Entrants {
             let own = self.table.update(key(item)).when_same(&moved);
             let own = own.remove(moved.keys().map(String::as_str));
             let merged = self.merge(scope, id, moved);
-            let written = transaction::write(vec![own, merged]).await?;
-            if !matches!(written, TransactionResult::Committed) {
+            if transaction::write(vec![own, merged]).await?.is_err() {
                 return Ok(false);
             }
         }

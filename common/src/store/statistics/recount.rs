@@ -6,12 +6,11 @@ use std::pin::pin;
 use futures_util::{StreamExt, TryStreamExt};
 
 use super::of_item;
-use crate::domain::scope::Scope;
 use crate::domain::statistics::{Counter, Counters};
-use crate::domain::timestamp::Timestamp;
+use crate::domain::{Scope, Timestamp};
 use crate::store::entrants::Entrants;
 use crate::store::submissions::{Submissions, is_refusal};
-use crate::store::{Item, StoreError, read_number};
+use crate::store::{Item, StoreResult, read_number};
 
 #[derive(Clone, Debug, Default)]
 pub struct Recount {
@@ -55,7 +54,7 @@ pub async fn recount(
     entrants: &Entrants,
     since: Timestamp,
     progress: &(dyn Fn(u64) + Sync),
-) -> Result<Recount, StoreError> {
+) -> StoreResult<Recount> {
     let mut found = Recount::default();
     let mut pages = pin!(submissions.all(scope).chain(entrants.all(scope)));
     while let Some(page) = pages.try_next().await? {

@@ -1,14 +1,10 @@
 //! Writes of operators' corrections.
 
 use super::{CONTENDED, SubmissionStore};
-use crate::domain::campaign::PhoneLimits;
-use crate::domain::code_record::{CodeHold, CodeKey};
-use crate::domain::entrant::PhoneChecks;
-use crate::domain::message::MessageKey;
-use crate::domain::submission::Submission;
+use crate::domain::{CodeHold, CodeKey, MessageKey, PhoneChecks, PhoneLimits, Submission};
 use crate::store::entrants::{self, CountChange};
-use crate::store::transaction::{self, CancellationCause, TransactionResult};
-use crate::store::{StoreError, Write, required};
+use crate::store::transaction::{self, CancellationCause};
+use crate::store::{StoreError, StoreResult, Write, required};
 
 const CORRECTING: &str = "correcting a submission";
 
@@ -25,11 +21,7 @@ pub enum CorrectionResult {
 
 impl SubmissionStore {
     /// Writes what callers do not see; false if the submission had changed.
-    pub async fn annotate(
-        &self,
-        before: &Submission,
-        after: &Submission,
-    ) -> Result<bool, StoreError> {
+    pub async fn annotate(&self, before: &Submission, after: &Submission) -> StoreResult<bool> {
         transaction::write_one(self.submissions.change(before, after), CORRECTING).await
     }
 
@@ -41,7 +33,7 @@ impl SubmissionStore {
         after: &Submission,
         free_code: bool,
         condition: Option<Write>,
-    ) -> Result<CorrectionResult, StoreError> {
+    ) -> StoreResult<CorrectionResult> {
         let Submission {
             scope,
             submission_id: id,
@@ -69,8 +61,8 @@ impl SubmissionStore {
         let purchase = purchase.as_ref();
         items.extend(purchase.map(|purchase| self.receipts.release_purchase(scope, purchase, *id)));
         Ok(match transaction::write(items).await? {
-            TransactionResult::Committed => CorrectionResult::Committed,
-            TransactionResult::Cancelled(_) => CorrectionResult::StaleRevision,
+            Ok(()) => CorrectionResult::Committed,
+            Err(_) => CorrectionResult::StaleRevision,
         })
     }
 
@@ -83,7 +75,7 @@ impl SubmissionStore {
         before: &Submission,
         after: &Submission,
         limits: PhoneLimits,
-    ) -> Result<CorrectionResult, StoreError> {
+    ) -> StoreResult<CorrectionResult> {
         let change = self.submissions.change(before, after);
         let mut parts = vec![(CorrectionResult::StaleRevision, change)];
         if let Some(code_key) = &after.code_key {
@@ -100,9 +92,8 @@ impl SubmissionStore {
             count,
         ));
         let (meanings, items): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-        let reasons = match transaction::write(items).await? {
-            TransactionResult::Committed => return Ok(CorrectionResult::Committed),
-            TransactionResult::Cancelled(reasons) => reasons,
+        let Err(reasons) = transaction::write(items).await? else {
+            return Ok(CorrectionResult::Committed);
         };
         let failed = meanings
             .into_iter()
@@ -132,7 +123,7 @@ impl SubmissionStore {
         &self,
         submission: &Submission,
         code_key: &str,
-    ) -> Result<Option<Write>, StoreError> {
+    ) -> StoreResult<Option<Write>> {
         let Submission {
             scope,
             submission_id: id,

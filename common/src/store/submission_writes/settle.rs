@@ -1,16 +1,10 @@
 //! Writes of a settling step: a submission's next revision, and changes in other tables.
 
 use super::{CONTENDED, SubmissionStore};
-use crate::domain::campaign::Campaign;
-use crate::domain::entrant::{Entrant, WrongCodes};
-use crate::domain::message::MessageKey;
-use crate::domain::settling::Assignee;
-use crate::domain::submission::{State, Submission};
+use crate::domain::{Assignee, Campaign, Entrant, MessageKey, State, Submission, WrongCodes};
 use crate::store::entrants::{CountChange, WrongCodeLogUpdate};
-use crate::store::transaction::{
-    self, CancellationCause, MAX_CONFLICT_ATTEMPTS, TransactionResult,
-};
-use crate::store::{StoreError, Write};
+use crate::store::transaction::{self, CancellationCause, MAX_CONFLICT_ATTEMPTS};
+use crate::store::{StoreError, StoreResult, Write};
 
 const SETTLING: &str = "settling a submission";
 
@@ -34,7 +28,7 @@ impl SubmissionStore {
         before: &Submission,
         after: &Submission,
         wrong_code_in: Option<&Campaign>,
-    ) -> Result<SettleResult, StoreError> {
+    ) -> StoreResult<SettleResult> {
         /// More than the concurrent submissions of one phone.
         const MAX_ATTEMPTS: u32 = 10;
         for attempt in 1..=MAX_ATTEMPTS {
@@ -58,7 +52,7 @@ impl SubmissionStore {
         before: &Submission,
         after: &Submission,
         wrong_code_in: Option<&Campaign>,
-    ) -> Result<Option<(Entrant, WrongCodes)>, StoreError> {
+    ) -> StoreResult<Option<(Entrant, WrongCodes)>> {
         let Submission {
             scope,
             entrant_id,
@@ -104,7 +98,7 @@ impl SubmissionStore {
         before: &Submission,
         after: &Submission,
         wrong_codes: Option<WrongCodeLogUpdate<'_>>,
-    ) -> Result<Option<SettleResult>, StoreError> {
+    ) -> StoreResult<Option<SettleResult>> {
         let Submission {
             scope,
             entrant_id,
@@ -140,9 +134,8 @@ impl SubmissionStore {
         let (meanings, items): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let items = || items.clone();
         let written = transaction::write_until(items, self.deadline, MAX_CONFLICT_ATTEMPTS).await?;
-        let reasons = match written {
-            TransactionResult::Committed => return Ok(Some(SettleResult::Committed)),
-            TransactionResult::Cancelled(reasons) => reasons,
+        let Err(reasons) = written else {
+            return Ok(Some(SettleResult::Committed));
         };
         let failed = reasons
             .iter()

@@ -2,10 +2,9 @@
 
 use super::{Submissions, read};
 use crate::aws::concurrently;
-use crate::domain::scope::Scope;
-use crate::domain::submission::Submission;
+use crate::domain::{Scope, Submission};
 use crate::store::segments::Segment;
-use crate::store::{StoreError, transaction};
+use crate::store::{StoreResult, transaction};
 use crate::telemetry;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +22,7 @@ impl Submissions {
         &self,
         scope: &Scope,
         segment: Segment,
-    ) -> Result<RetentionPage, StoreError> {
+    ) -> StoreResult<RetentionPage> {
         const ACTION: &str = "reading submissions whose retention is over";
         let scan = self.table.scan_scope(scope, None);
         let page = self.table.read_page(scan, segment, ACTION, read).await?;
@@ -52,7 +51,7 @@ impl Submissions {
     }
 
     /// False if the personal data stays.
-    async fn remove_person(&self, before: Submission) -> Result<bool, StoreError> {
+    async fn remove_person(&self, before: Submission) -> StoreResult<bool> {
         const ACTION: &str = "taking the person out of a submission";
         match before.past_retention() {
             None => Ok(false),

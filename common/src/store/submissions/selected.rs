@@ -1,13 +1,10 @@
 //! Reads a scope's submissions from the whole table, for exports.
 
 use super::{During, KEY, Submissions, read};
-use crate::domain::ids::EntrantId;
-use crate::domain::scope::Scope;
-use crate::domain::submission::{State, Submission};
-use crate::domain::timestamp::Timestamp;
+use crate::domain::{EntrantId, Scope, State, Submission, Timestamp};
 use crate::store::record_version::FIRST;
 use crate::store::segments::{Segment, SegmentPage};
-use crate::store::{StoreError, number, read_text, text};
+use crate::store::{StoreResult, number, read_text, text};
 
 /// Records that this build cannot read, so that a filter may misjudge them.
 const UNJUDGED: &str = "record_version > :version OR NOT attribute_type(created_at, :number) \
@@ -29,7 +26,7 @@ impl Submissions {
         &self,
         selection: &Selection,
         segment: Segment,
-    ) -> Result<SegmentPage<Submission>, StoreError> {
+    ) -> StoreResult<SegmentPage<Submission>> {
         let Selection {
             scope,
             from,
@@ -82,7 +79,7 @@ impl Submissions {
         entrant: &EntrantId,
         from: Option<Timestamp>,
         to: Option<Timestamp>,
-    ) -> Result<Option<Submission>, StoreError> {
+    ) -> StoreResult<Option<Submission>> {
         const ACTION: &str = "looking a phone's latest submission up";
         let from = from.unwrap_or(Timestamp::from_millis(0)).as_millis();
         // BETWEEN includes its end.

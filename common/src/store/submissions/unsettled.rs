@@ -9,14 +9,13 @@ use futures_util::future::try_join_all;
 
 use super::{During, KEY, Submissions, key};
 use crate::aws::concurrently;
-use crate::domain::ids::SubmissionId;
-use crate::domain::retry::{RetrySpeedup, unreadable_backoff};
-use crate::domain::scope::{Environment, Scope};
-use crate::domain::settling::{Assignee, Dependency, PendingSettlement};
-use crate::domain::submission::Submission;
-use crate::domain::timestamp::Timestamp;
+use crate::domain::retry::unreadable_backoff;
+use crate::domain::{
+    Assignee, Dependency, Environment, PendingSettlement, RetrySpeedup, Scope, Submission,
+    SubmissionId, Timestamp,
+};
 use crate::store::{
-    Item, StoreError, UnreadableRecord, read_number, read_text, required, table, text,
+    Item, StoreResult, UnreadableRecord, read_number, read_text, required, table, text,
 };
 
 /// Sparse index: partition `unsettled`, sort [`NEXT_STEP`]; a busy campaign cannot hide others.
@@ -60,7 +59,7 @@ impl Submissions {
         dependency: Dependency,
         now: Timestamp,
         max: u8,
-    ) -> Result<Vec<DueSubmission>, StoreError> {
+    ) -> StoreResult<Vec<DueSubmission>> {
         let found = partitions(dependency)
             .map(|partition| self.due_by_scope(partition, BEFORE_ALL, now, max, Scopes::All));
         let mut due = try_join_all(found).await?.concat();
@@ -80,7 +79,7 @@ impl Submissions {
         dependency: Dependency,
         last_turn: Option<&Scope>,
         now: Timestamp,
-    ) -> Result<Option<DueSubmission>, StoreError> {
+    ) -> StoreResult<Option<DueSubmission>> {
         let after_last = last_turn.map(after);
         for bound in after_last.as_deref().into_iter().chain([BEFORE_ALL]) {
             let firsts = partitions(dependency)
@@ -99,7 +98,7 @@ impl Submissions {
     pub async fn longest_waiting_for_a_person(
         &self,
         environment: Environment,
-    ) -> Result<Option<Timestamp>, StoreError> {
+    ) -> StoreResult<Option<Timestamp>> {
         let waiting = self
             .due_by_scope(
                 operator_partition(environment),
@@ -116,7 +115,7 @@ impl Submissions {
     pub async fn list_unsettled(
         &self,
         scope: &Scope,
-    ) -> Result<(Vec<Submission>, Vec<UnreadableRecord>), StoreError> {
+    ) -> StoreResult<(Vec<Submission>, Vec<UnreadableRecord>)> {
         let mut all = self.all_unsettled(scope).await?;
         all.sort_by_key(|due| due.next_step_at);
         let reads = all.into_iter().map(|due| async move {
@@ -139,7 +138,7 @@ impl Submissions {
         Ok((found, unreadable))
     }
 
-    pub async fn count_unsettled(&self, scope: &Scope) -> Result<usize, StoreError> {
+    pub async fn count_unsettled(&self, scope: &Scope) -> StoreResult<usize> {
         self.all_unsettled(scope).await.map(|found| found.len())
     }
 
@@ -147,7 +146,7 @@ impl Submissions {
         &self,
         dependency: Dependency,
         now: Timestamp,
-    ) -> Result<HashMap<Scope, u64>, StoreError> {
+    ) -> StoreResult<HashMap<Scope, u64>> {
         let found = partitions(dependency).map(|partition| async move {
             listed_by(self.query_unsettled(&partition, "", [])).await
         });
@@ -163,7 +162,7 @@ impl Submissions {
         Ok(counts)
     }
 
-    async fn all_unsettled(&self, scope: &Scope) -> Result<Vec<DueSubmission>, StoreError> {
+    async fn all_unsettled(&self, scope: &Scope) -> StoreResult<Vec<DueSubmission>> {
         let partitions = Dependency::ALL.into_iter().flat_map(partitions);
         let partitions = partitions.chain([operator_partition(scope.environment)]);
         let found = partitions.map(|partition| self.listed_of_scope(partition, scope, BEGINNING));
@@ -171,10 +170,7 @@ impl Submissions {
     }
 
     /// Longest waiting first.
-    pub async fn waiting_for_operator(
-        &self,
-        scope: &Scope,
-    ) -> Result<Vec<DueSubmission>, StoreError> {
+    pub async fn waiting_for_operator(&self, scope: &Scope) -> StoreResult<Vec<DueSubmission>> {
         self.listed_of_scope(operator_partition(scope.environment), scope, BEGINNING)
             .await
     }
@@ -184,7 +180,7 @@ impl Submissions {
         &self,
         scope: &Scope,
         since: Timestamp,
-    ) -> Result<Vec<DueSubmission>, StoreError> {
+    ) -> StoreResult<Vec<DueSubmission>> {
         self.listed_of_scope(spot_check_partition(scope.environment), scope, since)
             .await
     }
@@ -197,7 +193,7 @@ impl Submissions {
         now: Timestamp,
         max: u8,
         scopes: Scopes,
-    ) -> Result<Vec<DueSubmission>, StoreError> {
+    ) -> StoreResult<Vec<DueSubmission>> {
         let mut bound = bound.to_owned();
         let mut found = Vec::new();
         loop {
@@ -234,7 +230,7 @@ impl Submissions {
         partition: String,
         scope: &Scope,
         since: Timestamp,
-    ) -> Result<Vec<DueSubmission>, StoreError> {
+    ) -> StoreResult<Vec<DueSubmission>> {
         let within = " AND #scope_and_next_step BETWEEN :since AND :end";
         let since = (":since", text(next_step(scope, since)));
         let values = [since, (":end", text(after(scope)))];
@@ -264,7 +260,7 @@ impl Submissions {
         id: SubmissionId,
         now: Timestamp,
         speedup: RetrySpeedup,
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult<()> {
         const ACTION: &str = "putting a submission off that cannot be read";
         let Some(item) = self.table.get(key(scope, id.reference()), ACTION).await? else {
             return Ok(());
@@ -285,7 +281,7 @@ impl Submissions {
     }
 }
 
-async fn listed_by(query: QueryFluentBuilder) -> Result<Vec<DueSubmission>, StoreError> {
+async fn listed_by(query: QueryFluentBuilder) -> StoreResult<Vec<DueSubmission>> {
     let items = table::all(query, LISTING).await?;
     Ok(items.iter().filter_map(read_due).collect())
 }

@@ -167,12 +167,15 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::store::table::Table;
     use crate::store::write::Kind;
 
     fn write() -> Write {
         let config = Config::builder().behavior_version(BehaviorVersion::latest());
         let client = Client::from_conf(config.build());
-        Write::new(&client, "table", Item::new(), Kind::Update)
+        let env = [("TABLE".to_owned(), "table".to_owned())];
+        let table = Table::from_env(&env.into_iter().collect(), &client, "TABLE", "key");
+        table.expect("a table").write("key", Kind::Update)
     }
 
     /// A change's expression, with names for placeholders.

@@ -7,9 +7,8 @@ use reqwest::Request;
 
 use super::error::{InvalidPart, PartnerError};
 use super::partner_url::{PartnerUrl, header_name, header_value};
-use crate::domain::partner::outcome::FaultOwner;
-use crate::domain::partner::reply::{InvalidReply, PartnerVerdict};
-use crate::domain::partner::{Method, PartnerRequest, PartnerRules};
+use crate::domain::partner::{Method, PartnerRequest};
+use crate::domain::{FaultOwner, InvalidReply, PartnerRules, PartnerVerdict};
 use crate::upstream::http_client::{self, Addresses, HttpClient, Timeouts, TransportError};
 
 /// Real answers have a few hundred bytes.

@@ -1,7 +1,6 @@
 //! Missing answers of partners.
 
-use crate::domain::partner::outcome::FaultOwner;
-use crate::domain::partner::reply::{InvalidReply, PartnerMessage};
+use crate::domain::{FaultOwner, InvalidReply, PartnerMessage};
 use crate::upstream::http_client::TransportError;
 use crate::upstream::partner::partner_url::PartnerUrlError;
 

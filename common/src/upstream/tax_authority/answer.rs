@@ -3,7 +3,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::domain::receipt::record::FiscalRecord;
+use crate::domain::FiscalRecord;
 use crate::upstream::http_client::TransportError;
 
 /// Debug prints neither code nor time of the receipt.

@@ -9,7 +9,7 @@ use reqwest::{Request, Url};
 
 use super::answer::{LookupAnswer, PortalError, UnexpectedPage};
 use super::page;
-use crate::domain::receipt::payload::{ReceiptTime, VerificationCode};
+use crate::domain::{ReceiptTime, VerificationCode};
 use crate::upstream::http_client::{self, Addresses, HttpClient, Timeouts, TransportError};
 
 const LOOKUP_PATH: &str = "/Verify/Verified";

@@ -3,11 +3,8 @@
 use chrono::NaiveDate;
 
 use super::markup::{HtmlTable, PageContent, collapsed};
-use crate::domain::receipt::payload::{ReceiptTime, VerificationCode};
-use crate::domain::receipt::record::{
-    FiscalItem, FiscalRecord, MAX_ITEMS, MAX_TEXT_CHARS, Quantity, VoidMark, bare_identifier,
-    parse_cents,
-};
+use crate::domain::receipt::record::{MAX_ITEMS, MAX_TEXT_CHARS, bare_identifier, parse_cents};
+use crate::domain::{FiscalItem, FiscalRecord, Quantity, ReceiptTime, VerificationCode, VoidMark};
 
 /// Precedes the code on every found page, and only there.
 pub const FOUND_MARKER: &str = "RECEIPT VERIFICATION CODE";

@@ -4,7 +4,7 @@
 use html5gum::emitters::default::DefaultEmitter;
 use html5gum::{StartTag, Token, Tokenizer};
 
-use crate::domain::receipt::record::VoidMark;
+use crate::domain::VoidMark;
 
 #[derive(Debug, Default)]
 pub struct PageContent {

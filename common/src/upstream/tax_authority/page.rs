@@ -3,7 +3,7 @@
 use super::answer::{LookupAnswer, PortalError, UnexpectedPage};
 use super::found::{self, FOUND_MARKER, Mismatch};
 use super::markup::{self, PageContent, collapsed};
-use crate::domain::receipt::payload::{ReceiptKey, VerificationCode};
+use crate::domain::{ReceiptKey, VerificationCode};
 
 /// Prompt after a wrong time, in lower case.
 const TIME_PROMPT: &str = "please provide your receipt time";

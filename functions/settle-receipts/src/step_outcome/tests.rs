@@ -4,7 +4,7 @@ mod example;
 
 use std::time::Duration;
 
-use common::domain::retry::RetrySpeedup;
+use common::domain::RetrySpeedup;
 use common::upstream::http_client::TransportError;
 use common::upstream::tax_authority::answer::UnexpectedPage;
 

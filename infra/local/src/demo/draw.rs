@@ -6,8 +6,7 @@ use std::time::Duration;
 use common::clock::Clock;
 use common::config::{self, Env};
 use common::domain::draw::DrawName;
-use common::domain::submission::{Submission, SubmissionStatus};
-use common::domain::timestamp::Timestamp;
+use common::domain::{Submission, SubmissionStatus, Timestamp};
 use common::random;
 use ops_core::failure::Failure;
 use ops_core::{EXIT_OK, ServeConsole, Terminal};
@@ -61,7 +60,7 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
         let (phone, id) = (format!("+2557130000{number:02}"), random::submission_id());
         let new = past.submission(&scope, id, &phone, Some("Mwanza"), ago(ENTERED), &campaign)?;
         let status = SubmissionStatus::accepted(1 + number % 3, None);
-        past.write(Submission::new(new, status), None, &campaign)
+        past.write(Submission { status, ..new }, None, &campaign)
             .await?;
     }
 

@@ -2,23 +2,15 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, FixedOffset, TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use common::clock::Clock;
 use common::config::Env;
-use common::domain::campaign::Campaign;
-use common::domain::code_record::CodeKey;
-use common::domain::message::MessageKey;
-use common::domain::receipt::checks::PhotoFault;
-use common::domain::receipt::judgement::judge;
-use common::domain::receipt::payload::ReceiptTime;
-use common::domain::receipt::photo::{PhotoType, StoredPhoto};
-use common::domain::receipt::record::{FiscalItem, FiscalRecord, Quantity};
-use common::domain::receipt::{Receipt, Source};
-use common::domain::scope::Scope;
-use common::domain::settling::PendingSettlement;
-use common::domain::submission::transition::{Findings, Transition};
-use common::domain::submission::{NewSubmission, OperatorDecision, Submission, SubmissionStatus};
-use common::domain::timestamp::Timestamp;
+use common::domain::receipt::judgement::{FISCAL_OFFSET, judge};
+use common::domain::{
+    Campaign, CodeKey, Findings, FiscalItem, FiscalRecord, MessageKey, OperatorDecision,
+    PendingSettlement, PhotoFault, PhotoType, Quantity, Receipt, ReceiptTime, Scope, Source,
+    StoredPhoto, Submission, SubmissionStatus, Timestamp, Transition,
+};
 use common::random;
 use ops_core::codes::mint::{MintRequest, mint};
 use ops_core::settle::OPERATOR_DECISION;
@@ -26,6 +18,8 @@ use ops_core::settle::OPERATOR_DECISION;
 use super::past::Past;
 use super::{DemoError, paper, unusable};
 use crate::shops::SHOPS;
+use crate::tax_portal::cases::Paper;
+use crate::tax_portal::receipt;
 
 const DAYS: u64 = 14;
 const HOUR_MILLIS: u64 = 60 * 60 * 1_000;
@@ -51,17 +45,6 @@ const PACKS: &str = "packs";
 const WINNING_PACKS: &str = "winning-packs";
 /// Receipts that wait for a person, with photos.
 const WAITING: u64 = 100;
-const FISCAL_OFFSET: FixedOffset = FixedOffset::east_opt(3 * 3_600).expect("less than a day");
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Goods {
-    TakePart,
-    /// Takes part under a name that the campaign does not know.
-    Misnamed,
-    /// A trader outside the campaign.
-    OtherTrader,
-}
-
 /// Writes entries, unless the data folder has them.
 pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
     let past = Past::connect(env).await?;
@@ -115,11 +98,7 @@ impl Entries {
         }
     }
 
-    fn submission(
-        &mut self,
-        campaign: &Campaign,
-        scope: &Scope,
-    ) -> Result<NewSubmission, DemoError> {
+    fn submission(&mut self, campaign: &Campaign, scope: &Scope) -> Result<Submission, DemoError> {
         // Some phones enter often.
         let phone = format!(
             "07{:08}",
@@ -156,7 +135,8 @@ impl Entries {
                     3..6 => MessageKey::AlreadyUsed,
                     _ => MessageKey::RateLimited,
                 };
-                let refused = Submission::new(new, SubmissionStatus::rejected(key));
+                let status = SubmissionStatus::rejected(key);
+                let refused = Submission { status, ..new };
                 self.past.write(refused, None, &campaign).await?;
                 continue;
             }
@@ -171,7 +151,8 @@ impl Entries {
             let submission = Submission {
                 code_key: Some(key.in_scope(&scope)),
                 batch: Some(batch.to_owned()),
-                ..Submission::new(new, status)
+                status,
+                ..new
             };
             self.past.write(submission, Some(&key), &campaign).await?;
         }
@@ -201,15 +182,15 @@ impl Entries {
         let (campaign, scope) = self.past.campaign(slug).await?;
         for number in 0..RECEIPTS + WAITING {
             let waits = number >= RECEIPTS;
-            let (goods, is_torn) = match (waits, self.below(10)) {
-                (true, 6..) => (Goods::Misnamed, false),
-                (true, _) | (false, 8..) => (Goods::TakePart, true),
-                (false, 7) => (Goods::OtherTrader, false),
-                (false, _) => (Goods::TakePart, false),
+            let (kind, is_torn) = match (waits, self.below(10)) {
+                (true, 6..) => (Paper::Generic, false),
+                (true, _) | (false, 8..) => (Paper::Wanted, true),
+                (false, 7) => (Paper::OtherShop, false),
+                (false, _) => (Paper::Wanted, false),
             };
             let new = self.submission(&campaign, &scope)?;
             let at = new.created_at;
-            let record = self.record(number, goods, at)?;
+            let record = self.record(number, kind, at)?;
             let pending = self.pending(new, &record, is_torn).await?;
             let decided_at = at.after(Duration::from_secs(600 + self.below(20_000)));
             let settled = if is_torn {
@@ -236,45 +217,38 @@ impl Entries {
     fn record(
         &mut self,
         number: u64,
-        goods: Goods,
+        kind: Paper,
         submitted_at: Timestamp,
     ) -> Result<FiscalRecord, DemoError> {
         let shop = SHOPS.get(usize::from(self.below(3) == 0));
         let shop = shop.ok_or_else(|| unusable("shop"))?;
-        let (trader, tin, serial) = match goods {
-            Goods::OtherTrader => ("MWENGE MINI MARKET", "100200300", "03TZ343007777"),
-            Goods::TakePart | Goods::Misnamed => (shop.trader, shop.tin, shop.serial),
-        };
-        let product = shop.items.get(usize::from(self.below(4) == 0));
-        let (product, price_cents) = match goods {
-            Goods::Misnamed => ("CHAI B. ROBO KILO", 250_000),
-            Goods::TakePart | Goods::OtherTrader => *product.ok_or_else(|| unusable("product"))?,
-        };
-        let items = vec![
-            item("MKATE", 1, 150_000),
-            item("SUKARI 1KG", 1 + self.below(2), 320_000),
-            item(product, 1 + self.below(3), price_cents),
-        ];
         let seconds = i64::try_from(60 + self.below(3 * 3_600)).unwrap_or_default();
         let bought_at = DateTime::<Utc>::from(submitted_at) - TimeDelta::seconds(seconds);
         let bought_at = bought_at.with_timezone(&FISCAL_OFFSET);
-        let code = format!("DEMO{number:06}").parse();
+        let code = format!("DEMO{number:06}");
+        let printed = receipt::Receipt::new(&code, shop, kind, bought_at.date_naive());
+        let item = |line: &receipt::Line| FiscalItem {
+            description: line.description.to_owned(),
+            quantity: Quantity::parse(&line.quantity),
+            amount_cents: line.amount_cents,
+        };
+        let (_, _, total_cents) = printed.totals();
         Ok(FiscalRecord {
-            code: code.map_err(|_| unusable("receipt's code"))?,
-            trader: Some(trader.to_owned()),
-            tin: tin.to_owned(),
+            code: code.parse().map_err(|_| unusable("receipt's code"))?,
+            trader: Some(printed.trader.to_owned()),
+            tin: printed.tin.to_owned(),
             vrn: None,
-            serial: serial.to_owned(),
+            serial: printed.serial.to_owned(),
             uin: None,
             tax_office: None,
-            receipt_number: number.to_string(),
+            receipt_number: printed.number().to_owned(),
             z_number: None,
-            date: bought_at.date_naive(),
+            date: printed.date,
             time: ReceiptTime::from_typed(&bought_at.format("%H:%M:%S").to_string()).ok(),
+            items: printed.lines.iter().map(item).collect(),
             total_excl_cents: None,
             total_tax_cents: None,
-            total_incl_cents: Some(items.iter().map(|item| item.amount_cents).sum()),
-            items,
+            total_incl_cents: Some(total_cents),
             void: None,
         })
     }
@@ -282,7 +256,7 @@ impl Entries {
     /// Waits to be judged, with its photo in storage.
     async fn pending(
         &self,
-        new: NewSubmission,
+        new: Submission,
         record: &FiscalRecord,
         is_torn: bool,
     ) -> Result<Submission, DemoError> {
@@ -313,7 +287,8 @@ impl Entries {
         Ok(Submission {
             receipt_id: Some(receipt.receipt_id),
             settling: Some(PendingSettlement::due_at(at, None)),
-            ..Submission::new(new, SubmissionStatus::receipt_received())
+            status: SubmissionStatus::receipt_received(),
+            ..new
         })
     }
 }
@@ -363,15 +338,6 @@ fn by_a_person(
         }),
         ..settled
     })
-}
-
-fn item(description: &str, count: u64, price_cents: i64) -> FiscalItem {
-    let count = i64::try_from(count).unwrap_or(1);
-    FiscalItem {
-        description: description.to_owned(),
-        quantity: Some(Quantity::from_thousandths(count * 1_000)),
-        amount_cents: price_cents * count,
-    }
 }
 
 fn applied(

@@ -1,7 +1,6 @@
 //! Photos of sample receipts. The demo's agree with the tax authority's records.
 
-use common::domain::receipt::payload::ReceiptTime;
-use common::domain::receipt::record::{FiscalRecord, Quantity};
+use common::domain::{FiscalRecord, Quantity, ReceiptTime};
 use png::{BitDepth, ColorType, Compression, Encoder, EncodingError};
 use qrcode::{Color, QrCode};
 
@@ -188,7 +187,7 @@ pub(crate) mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use common::domain::receipt::record::FiscalItem;
+    use common::domain::FiscalItem;
     use photo::decode::decode;
     use photo::readers::{Attempt, Reader};
 

@@ -6,14 +6,10 @@ use common::aws::Aws;
 use common::aws::deployment_secret::SecretVersion;
 use common::aws::photos::{self, object_key};
 use common::config::Env;
-use common::domain::campaign::{Campaign, PhoneLimits};
-use common::domain::code_record::CodeKey;
-use common::domain::entrant::{Entrant, PhoneChecks};
-use common::domain::ids::SubmissionId;
-use common::domain::receipt::Receipt;
-use common::domain::scope::{Environment, Scope};
-use common::domain::submission::{NewSubmission, Submission};
-use common::domain::timestamp::Timestamp;
+use common::domain::{
+    Campaign, CodeKey, Entrant, Environment, Phone, PhoneChecks, PhoneLimits, Receipt, Scope,
+    Submission, SubmissionId, Timestamp,
+};
 use common::random;
 use common::store::submission_writes::{RecordKeys, SubmissionWrite, WriteResult};
 use ops_core::tables::Tables;
@@ -66,22 +62,17 @@ impl Past {
         region: Option<&str>,
         created_at: Timestamp,
         campaign: &Campaign,
-    ) -> Result<NewSubmission, DemoError> {
-        let phone = phone.parse().map_err(|_| unusable("phone"))?;
+    ) -> Result<Submission, DemoError> {
+        let phone: Phone = phone.parse().map_err(|_| unusable("phone"))?;
         let secret = &self.secret.secret;
-        Ok(NewSubmission {
-            submission_id,
-            scope: scope.clone(),
+        let (entrant, day) = (
+            secret.consumer(scope, phone.clone()).id,
+            created_at.day_in(campaign.timezone),
+        );
+        Ok(Submission {
             phone: secret.encrypt_phone(scope, submission_id, &phone, random::bytes()),
-            entrant_id: secret.consumer(scope, phone).id,
             region: region.map(str::to_owned),
-            channel: None,
-            claimed: None,
-            consent: None,
-            day: created_at.day_in(campaign.timezone),
-            created_at,
-            test_shift: None,
-            request_id: None,
+            ..Submission::new(submission_id, scope.clone(), entrant, day, created_at)
         })
     }
 

@@ -3,7 +3,7 @@
 //! A block works in bash and zsh, line by line or at once. Interactive zsh refuses comments, so
 //! `echo` announces each step.
 
-use common::domain::scope::Environment;
+use common::domain::Environment;
 
 use super::campaigns::DEMO;
 use super::{Access, Demo};

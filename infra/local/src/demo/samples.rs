@@ -3,10 +3,9 @@
 use common::app::auth::DEFAULT_PER_MINUTE;
 use common::clock::Clock;
 use common::config::Env;
-use common::domain::receipt::photo::PhotoType;
-use common::domain::receipt::{Receipt, Source};
-use common::domain::scope::{Environment, Scope};
-use common::domain::submission::{Submission, SubmissionStatus};
+use common::domain::{
+    Environment, PhotoType, Receipt, Scope, Source, Submission, SubmissionStatus,
+};
 use common::store::api_keys::{ApiKeyRecord, KeyHash};
 use ops_core::{campaign_file, campaigns};
 
@@ -59,7 +58,10 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
     }
     let id = SUBMISSION.parse().map_err(|_| unusable("id"))?;
     let new = past.submission(&scope, id, "+255712345678", None, now, campaign)?;
-    let submission = Submission::new(new, SubmissionStatus::accepted(1, None));
+    let submission = Submission {
+        status: SubmissionStatus::accepted(1, None),
+        ..new
+    };
     past.write(submission, None, campaign).await?;
 
     let hash = KeyHash::digest(KEY);

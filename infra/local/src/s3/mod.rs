@@ -2,21 +2,27 @@
 //! object.
 
 mod body;
-mod browser;
 mod files;
 mod service;
 mod store;
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::ETAG;
+use axum::http::{Method, StatusCode};
+use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use common::clock::Clock;
 use s3s::auth::{S3Auth, SecretKey};
-use s3s::service::S3ServiceBuilder;
+use s3s::service::{S3Service, S3ServiceBuilder};
 use s3s::{S3Result, s3_error};
 use tokio::sync::mpsc;
+use tower_http::cors::{AllowHeaders, Any, CorsLayer};
 
 use self::service::Objects;
 use self::store::Store;
@@ -84,7 +90,26 @@ pub async fn serve(options: S3Options<'_>) -> io::Result<Server> {
     });
     service.set_auth(Keys(options.secret_key.into()));
     let router = Router::new()
-        .fallback(browser::serve)
-        .with_state(service.build());
+        .fallback(respond)
+        .with_state(service.build())
+        .layer(cross_origin());
     Ok(Loopback::bind(0).await?.serve(router))
+}
+
+async fn respond(State(service): State<S3Service>, request: Request) -> Response {
+    let request = request.map(s3s::Body::http_body_unsync);
+    match service.call(request).await {
+        Ok(response) => response.map(Body::new),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+/// Pages of any origin may upload, and read the replies.
+fn cross_origin() -> CorsLayer {
+    CorsLayer::new()
+        .allow_origin(Any)
+        .allow_methods([Method::PUT, Method::GET])
+        .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers([ETAG])
+        .max_age(Duration::from_secs(3_000))
 }

@@ -7,13 +7,13 @@ use bytes::Bytes;
 use common::clock::Clock;
 use s3s::dto::{
     DeleteObjectInput, DeleteObjectOutput, ETag, ETagCondition, GetObjectInput, GetObjectOutput,
-    HeadObjectInput, HeadObjectOutput, ListObjectsV2Input, ListObjectsV2Output, Object as Entry,
-    PutObjectInput, PutObjectOutput, StreamingBlob, Timestamp,
+    ListObjectsV2Input, ListObjectsV2Output, Object as Entry, PutObjectInput, PutObjectOutput,
+    StreamingBlob, Timestamp,
 };
 use s3s::{Body, S3Error, S3Request, S3Response, S3Result, s3_error};
 use tokio::sync::mpsc;
 
-use super::store::{Condition, Object, S3Refusal, Store, etag};
+use super::store::{Condition, Object, Store, etag};
 use super::{ObjectCreated, body};
 
 const NO_TYPE: &str = "binary/octet-stream";
@@ -31,11 +31,11 @@ impl Objects {
     /// Runs work on a blocking thread to its end, even if the caller disconnects.
     async fn store<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Store) -> Result<T, S3Refusal> + Send + 'static,
+        work: impl FnOnce(&Store) -> S3Result<T> + Send + 'static,
     ) -> S3Result<T> {
         let store = Arc::clone(&self.store);
         let done = tokio::task::spawn_blocking(move || work(&store)).await;
-        done.map_err(S3Error::internal_error)?.map_err(refused)
+        done.map_err(S3Error::internal_error)?
     }
 }
 
@@ -99,22 +99,6 @@ impl s3s::S3 for Objects {
             e_tag: Some(ETag::Strong(object.etag.clone())),
             last_modified: Some(last_modified(&object)),
             body: Some(StreamingBlob::from(Body::from(bytes))),
-            ..Default::default()
-        }))
-    }
-
-    async fn head_object(
-        &self,
-        request: S3Request<HeadObjectInput>,
-    ) -> S3Result<S3Response<HeadObjectOutput>> {
-        let HeadObjectInput { bucket, key, .. } = request.input;
-        let object = self.store(move |store| store.head(&bucket, &key)).await?;
-        Ok(S3Response::new(HeadObjectOutput {
-            accept_ranges: Some("bytes".to_owned()),
-            content_length: Some(object.size),
-            content_type: Some(object.content_type.clone()),
-            e_tag: Some(ETag::Strong(object.etag.clone())),
-            last_modified: Some(last_modified(&object)),
             ..Default::default()
         }))
     }
@@ -200,16 +184,4 @@ fn length(bytes: &Bytes) -> S3Result<i64> {
 
 fn last_modified(object: &Object) -> Timestamp {
     Timestamp::from(SystemTime::from(object.last_modified))
-}
-
-fn refused(refusal: S3Refusal) -> S3Error {
-    match refusal {
-        S3Refusal::NoSuchBucket => s3_error!(NoSuchBucket, "The specified bucket does not exist"),
-        S3Refusal::NoSuchKey => s3_error!(NoSuchKey, "The specified key does not exist."),
-        S3Refusal::Exists => s3_error!(
-            PreconditionFailed,
-            "At least one of the pre-conditions you specified did not hold"
-        ),
-        S3Refusal::Io(error) => S3Error::internal_error(error),
-    }
 }

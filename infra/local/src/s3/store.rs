@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
+use common::lock::Mutex;
 use s3s::crypto::{Checksum, Md5};
+use s3s::{S3Error, S3Result, s3_error};
 use serde::{Deserialize, Serialize};
 
 use super::files::Folder;
@@ -28,18 +30,6 @@ pub(super) enum Condition {
     /// No object has the key.
     Missing,
     Is(String),
-}
-
-#[derive(Debug, thiserror::Error)]
-pub(super) enum S3Refusal {
-    #[error("no such bucket")]
-    NoSuchBucket,
-    #[error("no such key")]
-    NoSuchKey,
-    #[error("the condition does not hold")]
-    Exists,
-    #[error(transparent)]
-    Io(#[from] io::Error),
 }
 
 struct Stored {
@@ -74,17 +64,24 @@ impl Store {
         object: Object,
         bytes: Bytes,
         condition: Condition,
-    ) -> Result<(), S3Refusal> {
+    ) -> S3Result<()> {
         self.with(bucket, |bucket| {
             match (condition, bucket.stored.get(&object.key)) {
                 (Condition::None, _) | (Condition::Missing, None) => {}
-                (Condition::Is(_), None) => return Err(S3Refusal::NoSuchKey),
+                (Condition::Is(_), None) => return Err(no_such_key()),
                 (Condition::Is(etag), Some(stored)) if stored.object.etag == etag => {}
-                (Condition::Missing | Condition::Is(_), Some(_)) => return Err(S3Refusal::Exists),
+                (Condition::Missing | Condition::Is(_), Some(_)) => {
+                    return Err(s3_error!(
+                        PreconditionFailed,
+                        "At least one of the pre-conditions you specified did not hold"
+                    ));
+                }
             }
             let bytes = match &bucket.folder {
                 Some(folder) => {
-                    folder.write(&object, &bytes)?;
+                    folder
+                        .write(&object, &bytes)
+                        .map_err(S3Error::internal_error)?;
                     None
                 }
                 None => Some(bytes),
@@ -97,31 +94,24 @@ impl Store {
         })
     }
 
-    pub(super) fn head(&self, bucket: &str, key: &str) -> Result<Arc<Object>, S3Refusal> {
+    pub(super) fn get(&self, bucket: &str, key: &str) -> S3Result<(Arc<Object>, Bytes)> {
         self.with(bucket, |bucket| {
-            let stored = bucket.stored.get(key).ok_or(S3Refusal::NoSuchKey)?;
-            Ok(Arc::clone(&stored.object))
-        })
-    }
-
-    pub(super) fn get(&self, bucket: &str, key: &str) -> Result<(Arc<Object>, Bytes), S3Refusal> {
-        self.with(bucket, |bucket| {
-            let stored = bucket.stored.get(key).ok_or(S3Refusal::NoSuchKey)?;
+            let stored = bucket.stored.get(key).ok_or_else(no_such_key)?;
             let bytes = match (&stored.bytes, &bucket.folder) {
                 (Some(bytes), _) => bytes.clone(),
-                (None, Some(folder)) => folder.read(key)?,
-                (None, None) => return Err(S3Refusal::NoSuchKey),
+                (None, Some(folder)) => folder.read(key).map_err(S3Error::internal_error)?,
+                (None, None) => return Err(no_such_key()),
             };
             Ok((Arc::clone(&stored.object), bytes))
         })
     }
 
-    pub(super) fn delete(&self, bucket: &str, key: &str) -> Result<(), S3Refusal> {
+    pub(super) fn delete(&self, bucket: &str, key: &str) -> S3Result<()> {
         self.with(bucket, |bucket| {
             if bucket.stored.contains_key(key)
                 && let Some(folder) = &bucket.folder
             {
-                folder.delete(key)?;
+                folder.delete(key).map_err(S3Error::internal_error)?;
             }
             bucket.stored.remove(key);
             Ok(())
@@ -135,7 +125,7 @@ impl Store {
         prefix: &str,
         after: &str,
         limit: usize,
-    ) -> Result<(Vec<Arc<Object>>, bool), S3Refusal> {
+    ) -> S3Result<(Vec<Arc<Object>>, bool)> {
         self.with(bucket, |bucket| {
             let objects = bucket.stored.values().map(|stored| &stored.object);
             let mut matching = objects
@@ -145,14 +135,11 @@ impl Store {
         })
     }
 
-    fn with<T>(
-        &self,
-        bucket: &str,
-        work: impl FnOnce(&mut Bucket) -> Result<T, S3Refusal>,
-    ) -> Result<T, S3Refusal> {
+    fn with<T>(&self, bucket: &str, work: impl FnOnce(&mut Bucket) -> S3Result<T>) -> S3Result<T> {
         // Each object is written by one insertion, so a panic leaves only whole objects.
-        let mut buckets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        work(buckets.get_mut(bucket).ok_or(S3Refusal::NoSuchBucket)?)
+        let mut buckets = self.0.lock();
+        let bucket = buckets.get_mut(bucket);
+        work(bucket.ok_or_else(|| s3_error!(NoSuchBucket, "The specified bucket does not exist"))?)
     }
 }
 
@@ -169,6 +156,10 @@ impl Bucket {
             folder: Some(folder),
         })
     }
+}
+
+fn no_such_key() -> S3Error {
+    s3_error!(NoSuchKey, "The specified key does not exist.")
 }
 
 pub(crate) fn etag(bytes: &[u8]) -> String {

@@ -7,12 +7,13 @@ mod long_poll_tests;
 mod queues;
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::post;
+use common::lock::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -86,7 +87,7 @@ impl QueueClock {
     /// Moves the clock past all delays, timeouts and long polls that end within the span.
     pub fn advance(&self, span: Duration) {
         {
-            let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut state = self.0.state.lock();
             state.ahead = state.ahead.saturating_add(span);
         }
         self.0.changed.send_replace(());
@@ -97,7 +98,7 @@ impl Shared {
     /// Runs work at the current time of the queues' clock, after moving messages received too often
     /// to the dead letters.
     fn with<T>(&self, work: impl FnOnce(&mut Queues, Instant) -> T) -> T {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let now = Instant::now() + state.ahead;
         state.queues.move_dead_letters(now);
         work(&mut state.queues, now)

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use chrono::{DateTime, FixedOffset, TimeDelta};
+use chrono::{DateTime, TimeDelta};
 use common::app::partner_gateway;
 use common::aws::secrets as partner_secrets;
 use common::config;
+use common::domain::receipt::judgement::FISCAL_OFFSET;
 use tokio::sync::mpsc;
 
 use super::{
@@ -31,8 +32,6 @@ const VISIBILITY: Duration = Duration::from_mins(9);
 const MAX_RECEIVES: u32 = 5;
 /// The time on every simulated receipt.
 const SINCE_MIDNIGHT: TimeDelta = TimeDelta::seconds(10 * 3_600 + 15 * 60 + 30);
-const FISCAL_OFFSET: FixedOffset = FixedOffset::east_opt(3 * 3_600).expect("less than a day");
-
 pub(super) struct Emulators {
     pub(super) variables: BTreeMap<String, String>,
     pub(super) servers: Vec<Server>,

@@ -13,7 +13,7 @@ use crate::simulator::{Simulator, SimulatorState};
 
 pub mod cases;
 mod pages;
-mod receipt;
+pub(crate) mod receipt;
 mod serve;
 
 #[derive(Clone, Copy, Debug)]

@@ -5,20 +5,20 @@ use chrono::{Days, NaiveDate};
 use super::Shop;
 use super::cases::{LONG_AGO, Paper};
 
-pub(super) struct Receipt {
-    pub(super) code: String,
-    pub(super) trader: &'static str,
-    pub(super) tin: &'static str,
-    pub(super) serial: &'static str,
-    pub(super) date: NaiveDate,
-    pub(super) lines: Vec<Line>,
-    pub(super) watermark: Option<&'static str>,
+pub(crate) struct Receipt {
+    pub(crate) code: String,
+    pub(crate) trader: &'static str,
+    pub(crate) tin: &'static str,
+    pub(crate) serial: &'static str,
+    pub(crate) date: NaiveDate,
+    pub(crate) lines: Vec<Line>,
+    pub(crate) watermark: Option<&'static str>,
 }
 
-pub(super) struct Line {
-    pub(super) description: &'static str,
-    pub(super) quantity: String,
-    pub(super) amount_cents: i64,
+pub(crate) struct Line {
+    pub(crate) description: &'static str,
+    pub(crate) quantity: String,
+    pub(crate) amount_cents: i64,
 }
 
 /// Unknown to all campaigns.
@@ -27,7 +27,7 @@ const OTHER_TIN: &str = "999000111";
 const OTHER_SERIAL: &str = "09TZ000999";
 
 impl Receipt {
-    pub(super) fn new(code: &str, shop: &Shop, paper: Paper, today: NaiveDate) -> Self {
+    pub(crate) fn new(code: &str, shop: &Shop, paper: Paper, today: NaiveDate) -> Self {
         let mut receipt = Self {
             code: code.to_owned(),
             trader: shop.trader,
@@ -69,11 +69,11 @@ impl Receipt {
     }
 
     /// The number on the device: the code after six characters.
-    pub(super) fn number(&self) -> &str {
+    pub(crate) fn number(&self) -> &str {
         self.code.get(6..).unwrap_or_default()
     }
 
-    pub(super) fn totals(&self) -> (i64, i64, i64) {
+    pub(crate) fn totals(&self) -> (i64, i64, i64) {
         let with_tax: i64 = self.lines.iter().map(|line| line.amount_cents).sum();
         let without = with_tax * 100 / 118;
         (without, with_tax - without, with_tax)

@@ -1,7 +1,6 @@
 //! The demo campaigns, with codes and receipts to click.
 
-use common::domain::message::Language;
-use common::domain::scope::{CampaignSlug, Environment};
+use common::domain::{CampaignSlug, Environment, Language};
 use serde::Serialize;
 use serde_json::value::RawValue;
 

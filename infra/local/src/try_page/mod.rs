@@ -17,7 +17,7 @@ use axum::http::header::{
 };
 use axum::http::{HeaderValue, Method, Response, StatusCode};
 use axum::routing::any;
-use common::domain::scope::Environment;
+use common::domain::Environment;
 use common::error::{Error, ErrorCode};
 use common::http::language;
 use common::runtime::http_handler::Responder;

@@ -5,8 +5,7 @@
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use common::app::auth::Caller;
-use common::domain::message::Language;
-use common::domain::scope::Environment;
+use common::domain::{Environment, Language};
 use common::error::{Error, ErrorCode};
 use common::http::reply::X_REQUEST_ID;
 use common::http::request::request_ids;
@@ -127,11 +126,7 @@ impl TryPage {
             .with_key(demo, environment, GET_CAMPAIGN.path.to_owned(), event)
             .ok()?;
         event.request_context.http.method = Method::GET;
-        let locale = match language {
-            Language::En => "en",
-            Language::Sw => "sw",
-        };
-        event.raw_query_string = Some(format!("locale={locale}"));
+        event.raw_query_string = Some(format!("locale={language}"));
         let reply = self.gateway.dispatch(event).await;
         let body = reply.body.filter(|_| reply.status_code == 200)?;
         serde_json::from_slice(&body).ok()

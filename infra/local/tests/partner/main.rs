@@ -8,8 +8,8 @@ mod simulator;
 
 use std::time::Duration;
 
-use common::domain::partner::reply::PartnerVerdict;
-use common::domain::partner::{PartnerRequest, PartnerRules};
+use common::domain::partner::PartnerRequest;
+use common::domain::{PartnerRules, PartnerVerdict};
 use common::upstream::http_client::Addresses;
 use common::upstream::partner::client::Partner;
 use common::upstream::partner::error::PartnerError;

@@ -4,10 +4,8 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::domain::message::MessageKey;
-use common::domain::partner::outcome::FaultOwner;
-use common::domain::partner::reply::InvalidReply;
 use common::domain::partner::{Method, PartnerSecret};
+use common::domain::{FaultOwner, InvalidReply, MessageKey};
 use common::upstream::http_client::{Addresses, TransportError};
 use common::upstream::partner::client::Partner;
 use common::upstream::partner::error::PartnerError;

@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use common::domain::message::MessageKey;
 use common::domain::partner::PartnerSecret;
-use common::domain::partner::reply::{InvalidReply, PartnerMessage, PartnerVerdict};
+use common::domain::{InvalidReply, MessageKey, PartnerMessage, PartnerVerdict};
 use common::upstream::http_client::{Addresses, TransportError};
 use common::upstream::partner::client::Partner;
 use common::upstream::partner::error::{InvalidPart, PartnerError};

@@ -3,7 +3,7 @@
 use std::future::pending;
 use std::time::Duration;
 
-use common::domain::receipt::payload::ReceiptTime;
+use common::domain::ReceiptTime;
 use common::upstream::tax_authority::answer::{LookupAnswer, PortalError};
 use common::upstream::tax_authority::client::{Limits, TaxAuthority};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use chrono::NaiveDate;
-use common::domain::receipt::payload::{ReceiptTime, VerificationCode};
-use common::domain::receipt::record::{FiscalRecord, Quantity, VoidMark};
+use common::domain::{FiscalRecord, Quantity, ReceiptTime, VerificationCode, VoidMark};
 use common::upstream::http_client::TransportError;
 use common::upstream::tax_authority::answer::{LookupAnswer, PortalError, UnexpectedPage};
 use common::upstream::tax_authority::client::{Limits, TaxAuthority};

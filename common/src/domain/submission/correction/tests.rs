@@ -3,11 +3,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::ids::ReceiptId;
-use crate::domain::submission::DisplayStatus;
 use crate::domain::submission::approval::{Approval, ProposedChange};
-use crate::domain::submission::transition::{Findings, Transition};
-use crate::domain::timestamp::Timestamp;
+use crate::domain::{DisplayStatus, Findings, ReceiptId, Timestamp, Transition};
 
 const NOW: Timestamp = Timestamp::from_millis(1_000_000);
 const REVOKE: Correction = Correction::Revoke { free_code: false };

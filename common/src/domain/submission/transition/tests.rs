@@ -3,9 +3,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::ids::ReceiptId;
-use crate::domain::retry::{LookupFailures, PartnerProgress};
-use crate::domain::submission::DisplayStatus;
+use crate::domain::retry::LookupFailures;
+use crate::domain::{DisplayStatus, PartnerProgress, ReceiptId};
 
 const NOW: Timestamp = Timestamp::from_millis(1_000_000);
 

@@ -1,35 +1,22 @@
 //! A sample submission and campaign for unit tests.
 
-use common::domain::campaign::Campaign;
-use common::domain::ids::{EntrantId, ReceiptId, SubmissionId};
-use common::domain::scope::{Environment, Scope};
-use common::domain::settling::PendingSettlement;
-use common::domain::submission::{NewSubmission, Submission, SubmissionStatus};
-use common::domain::timestamp::Timestamp;
+use common::domain::{
+    Campaign, EntrantId, Environment, PendingSettlement, ReceiptId, Scope, Submission,
+    SubmissionId, SubmissionStatus, Timestamp,
+};
 use serde_json::json;
 
 pub(crate) fn submission(created_at: Timestamp) -> Submission {
-    let new = NewSubmission {
-        submission_id: SubmissionId::from_random([1; 24]),
-        scope: Scope {
-            campaign: "demo".parse().expect("a slug"),
-            environment: Environment::Live,
-        },
-        entrant_id: EntrantId::default(),
-        phone: None,
-        region: None,
-        channel: None,
-        claimed: None,
-        consent: None,
-        day: "1970-01-01".to_owned(),
-        created_at,
-        test_shift: None,
-        request_id: None,
+    let scope = Scope {
+        campaign: "demo".parse().expect("a slug"),
+        environment: Environment::Live,
     };
+    let (id, day) = (SubmissionId::from_random([1; 24]), "1970-01-01".to_owned());
     Submission {
         receipt_id: Some(ReceiptId::from_random([2; 16])),
         settling: Some(PendingSettlement::due_at(created_at, None)),
-        ..Submission::new(new, SubmissionStatus::receipt_received())
+        status: SubmissionStatus::receipt_received(),
+        ..Submission::new(id, scope, EntrantId::default(), day, created_at)
     }
 }
 
