@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::error::Error as StdError;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -212,13 +211,7 @@ impl DeploymentSecrets {
     }
 }
 
-impl fmt::Debug for DeploymentSecrets {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DeploymentSecrets")
-            .field("secret_id", &self.secret_id)
-            .finish_non_exhaustive()
-    }
-}
+masked_debug!(DeploymentSecrets);
 
 fn read(reply: GetSecretValueOutput) -> StoreResult<SecretVersion> {
     let unnamed = || StoreError::new(READING, "Secrets Manager named no version or gave no text");

@@ -7,7 +7,6 @@ pub mod secrets;
 pub mod settle_queue;
 
 use std::error::Error;
-use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -79,11 +78,7 @@ pub struct Aws {
     clients: Arc<Clients>,
 }
 
-impl fmt::Debug for Aws {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Aws").finish_non_exhaustive()
-    }
-}
+masked_debug!(Aws);
 
 #[derive(Default)]
 struct Clients {

@@ -56,13 +56,11 @@ impl Timestamp {
 
     /// [`Self::MAX`] at the latest.
     pub fn after(self, span: Duration) -> Self {
-        let millis = i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
-        Self::from_millis(self.as_millis().saturating_add(millis))
+        Self::from_millis(self.as_millis().saturating_add(millis(span)))
     }
 
     pub fn before(self, span: Duration) -> Self {
-        let millis = i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
-        Self::from_millis(self.as_millis().saturating_sub(millis))
+        Self::from_millis(self.as_millis().saturating_sub(millis(span)))
     }
 
     /// Later by this many milliseconds, or earlier.
@@ -82,6 +80,10 @@ impl Timestamp {
     pub fn day_in(self, zone: Tz) -> String {
         self.0.with_timezone(&zone).date_naive().to_string()
     }
+}
+
+fn millis(span: Duration) -> i64 {
+    i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
 }
 
 impl From<DateTime<Utc>> for Timestamp {

@@ -88,8 +88,7 @@ impl StoreError {
 
     /// The same call can succeed soon.
     pub fn is_throttled(&self) -> bool {
-        let first: &(dyn StdError + 'static) = self.cause.as_ref();
-        std::iter::successors(Some(first), |&error| error.source()).any(|error| {
+        self.causes().any(|error| {
             error.is::<Throttled>()
                 || error.is::<ProvisionedThroughputExceededException>()
                 || error.is::<RequestLimitExceeded>()
@@ -116,10 +115,13 @@ impl StoreError {
         metadata.message().filter(|_| is_denied)
     }
 
-    fn metadata(&self) -> Option<&ErrorMetadata> {
+    fn causes(&self) -> impl Iterator<Item = &(dyn StdError + 'static)> {
         let first: &(dyn StdError + 'static) = self.cause.as_ref();
         std::iter::successors(Some(first), |&error| error.source())
-            .find_map(|error| error.downcast_ref::<ErrorMetadata>())
+    }
+
+    fn metadata(&self) -> Option<&ErrorMetadata> {
+        self.causes().find_map(|error| error.downcast_ref())
     }
 }
 

@@ -196,10 +196,7 @@ impl<'a> CampaignObject<'a> {
             },
             timezone: campaign.timezone.name(),
             capabilities: Capabilities {
-                precheck: match campaign.code {
-                    CodePolicy::Service => true,
-                    CodePolicy::Partner | CodePolicy::None => false,
-                },
+                precheck: campaign.code == CodePolicy::Service,
                 code_required: campaign.needs_code(),
                 receipt_required: campaign.needs_receipt(),
                 typed_receipt: campaign.takes_typed_receipts(),

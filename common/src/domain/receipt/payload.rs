@@ -59,19 +59,11 @@ masked_debug!(VerificationCode);
 /// Time of day on a receipt: the only secret of a look-up.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct ReceiptTime {
-    hour: u8,
-    minute: u8,
-    second: u8,
-}
+pub struct ReceiptTime(NaiveTime);
 
 impl ReceiptTime {
     pub fn new(hour: u8, minute: u8, second: u8) -> Option<Self> {
-        (hour < 24 && minute < 60 && second < 60).then_some(Self {
-            hour,
-            minute,
-            second,
-        })
+        NaiveTime::from_hms_opt(hour.into(), minute.into(), second.into()).map(Self)
     }
 
     /// `h:mm` or `hh:mm`, with or without `:ss`.
@@ -98,12 +90,12 @@ impl ReceiptTime {
 
     /// `HHMMSS`.
     pub fn expose_compact(self) -> String {
-        format!("{:02}{:02}{:02}", self.hour, self.minute, self.second)
+        self.0.format("%H%M%S").to_string()
     }
 
     /// `HH:MM:SS`.
     pub fn expose(self) -> String {
-        format!("{:02}:{:02}:{:02}", self.hour, self.minute, self.second)
+        self.0.format("%H:%M:%S").to_string()
     }
 }
 
@@ -114,8 +106,7 @@ fn number(text: &str, digits: std::ops::RangeInclusive<usize>) -> Option<u8> {
 
 impl From<ReceiptTime> for NaiveTime {
     fn from(time: ReceiptTime) -> Self {
-        Self::from_hms_opt(time.hour.into(), time.minute.into(), time.second.into())
-            .unwrap_or_default()
+        time.0
     }
 }
 

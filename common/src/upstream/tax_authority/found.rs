@@ -95,21 +95,16 @@ fn cut(text: &str) -> String {
 
 /// `DD/MM/YYYY`, or `YYYY-MM-DD` on older pages.
 fn date(text: &str) -> Result<NaiveDate, Mismatch> {
-    let parts = |separator| -> Vec<&str> { text.split(separator).collect() };
-    let (year, month, day) = match (parts('/').as_slice(), parts('-').as_slice()) {
-        ([day, month, year], _) | (_, [year, month, day]) => (*year, *month, *day),
+    let shape: String = text
+        .chars()
+        .map(|c| if c.is_ascii_digit() { '0' } else { c })
+        .collect();
+    let format = match shape.as_str() {
+        "00/00/0000" => "%d/%m/%Y",
+        "0000-00-00" => "%Y-%m-%d",
         _ => return Err("RECEIPT DATE in another format"),
     };
-    let is_plain =
-        |part: &str, digits| part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit());
-    if !is_plain(year, 4) || !is_plain(month, 2) || !is_plain(day, 2) {
-        return Err("RECEIPT DATE in another format");
-    }
-    let date = match (year.parse(), month.parse(), day.parse()) {
-        (Ok(year), Ok(month), Ok(day)) => NaiveDate::from_ymd_opt(year, month, day),
-        _ => None,
-    };
-    date.ok_or("RECEIPT DATE is not a day")
+    NaiveDate::parse_from_str(text, format).map_err(|_| "RECEIPT DATE is not a day")
 }
 
 fn time(text: &str) -> Result<ReceiptTime, Mismatch> {
