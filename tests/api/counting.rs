@@ -1,19 +1,18 @@
 //! Counting of changes: each once, however batches are delivered, and wherever counting is cut.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use common::config::Env;
 use common::domain::ids::SubmissionId;
 use common::domain::scope::{Environment, Scope};
 use common::domain::statistics::{Amount, Metric};
 use common::random;
 use common::store::segments::Segment;
 use common::store::statistics::Statistics;
-use common::store::submissions::{self, Submissions};
+use common::store::submissions;
 use count_changes::stream_batch::StreamBatchResponse;
 use futures_util::{StreamExt, stream};
 use local::stack::Options;
 use serde_json::{Value, json};
-use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
+use service_tests::campaign::{TestCampaign, body, phone, plain};
 use service_tests::counting::{Counter, differences};
 use service_tests::interceptor::{FaultKind, Interceptor};
 use service_tests::receipts::id_of;
@@ -33,7 +32,7 @@ async fn set_up() -> (TestCampaign, Counter) {
 /// Enters once, and copies that submission to many regions.
 async fn enter(campaign: &TestCampaign, round: u32) {
     let sending = campaign.entry(&phone(round), &campaign.code(u64::from(round)));
-    let id: SubmissionId = id_of(&sending.send().await).parse().expect("an id");
+    let id: SubmissionId = id_of(&sending.await).parse().expect("an id");
     let (client, table) = (campaign.service.dynamodb(), "submissions");
     let scope = campaign.live_scope();
     let key = |id: SubmissionId| AttributeValue::S(submissions::key(&scope, id.reference()));
@@ -67,14 +66,13 @@ async fn assert_right(campaign: &TestCampaign, context: &str) {
 }
 
 async fn amounts(campaign: &TestCampaign, metric: Metric, day: &str) -> Vec<(String, Amount)> {
-    let numbers = Statistics::from_env(&campaign.service.env, &campaign.service.dynamodb())
-        .expect("the table");
-    let counters = numbers
+    let service = &campaign.service;
+    let statistics = Statistics::from_env(&service.env, &service.dynamodb()).expect("the table");
+    let counters = statistics
         .counters(&campaign.live_scope(), metric, day)
-        .await
-        .expect("the table");
+        .await;
+    let counters = counters.expect("the table").into_iter();
     counters
-        .into_iter()
         .map(|(counter, amount)| (counter.dimension, amount))
         .collect()
 }
@@ -83,23 +81,21 @@ async fn amounts(campaign: &TestCampaign, metric: Metric, day: &str) -> Vec<(Str
 async fn every_change_is_counted_once_wherever_counting_is_cut() {
     let (campaign, mut counter) = set_up().await;
     let faults = Interceptor::default();
-    let database = faults
-        .in_front_of(&campaign.service.env.required(DATABASE).expect("it is set"))
-        .await;
-    let own: Env = [(DATABASE.to_owned(), database)].into_iter().collect();
-    let cut_env = campaign.service.env.clone().overridden_by(own);
+    let cut = campaign.service.behind(&faults, &[DATABASE]).await;
     let (mut earlier, mut round, mut cut_points) = (Vec::new(), 0, 0);
     for how in FaultKind::ALL {
         for call in 0.. {
             enter(&campaign, round).await;
             round += 1;
             let batches = counter.next_batches().await;
-            let victim = Counter::new(&cut_env, &campaign.service.clock);
+            let victim = Counter::new(&cut.env, &cut.clock);
             faults.arm(call, how);
-            tokio::select! {
-                () = async { for batch in &batches { victim.count(batch).await; } } => {}
-                () = faults.death() => {}
-            }
+            let count = async {
+                for batch in &batches {
+                    victim.count(batch).await;
+                }
+            };
+            faults.cut(count).await;
             let was_cut = faults.was_made();
             faults.disarm();
             for batch in &batches {
@@ -136,41 +132,18 @@ async fn environments_are_counted_apart() {
     let (campaign, mut counter) = set_up().await;
     id_of(&campaign.submit(&phone(1), "TEST-0-VALID").await);
     enter(&campaign, 0).await;
-    id_of(&campaign.entry(&phone(2), "K7M2Q9XDK7M2").send().await);
+    id_of(&campaign.entry(&phone(2), "K7M2Q9XDK7M2").await);
     counter.count_all().await;
     let all = i64::from(REGIONS);
-    let days = amounts(&campaign, Metric::Days, "all").await;
-    assert_eq!(
-        days,
-        [(
-            "2050-06-15".to_owned(),
-            Amount {
-                records: all + 1,
-                entries: all
-            }
-        )]
-    );
-    let codes = amounts(&campaign, Metric::Batches, "2050-06-15").await;
-    assert_eq!(
-        codes,
-        [(
-            "first".to_owned(),
-            Amount {
-                records: all,
-                entries: all
-            }
-        )]
-    );
-    let phones = amounts(&campaign, Metric::EntriesPerPhone, "2050-06-15").await;
-    let one = Amount {
-        records: 1,
-        entries: 1,
-    };
-    assert_eq!(
-        phones,
-        [("1".to_owned(), one)],
-        "a wrong code alone makes no entrant"
-    );
+    // A wrong code alone makes no entrant.
+    for (metric, day, dimension, records, entries) in [
+        (Metric::Days, "all", "2050-06-15", all + 1, all),
+        (Metric::Batches, "2050-06-15", "first", all, all),
+        (Metric::EntriesPerPhone, "2050-06-15", "1", 1, 1),
+    ] {
+        let expected = (dimension.to_owned(), Amount { records, entries });
+        assert_eq!(amounts(&campaign, metric, day).await, [expected]);
+    }
     assert_right(&campaign, "all counted").await;
     let test = differences(&campaign.service.env, &campaign.scope(Environment::Test)).await;
     assert!(test.is_empty(), "{test:#?}");
@@ -209,20 +182,12 @@ async fn entrant_of_many_days_takes_several_transactions() {
     put_entrant(&campaign, &scope, Some(200)).await;
     counter.count_all().await;
     assert_right(&campaign, "made").await;
-    assert_eq!(
-        amounts(&campaign, Metric::ActivePhones, "2050-199")
-            .await
-            .len(),
-        1
-    );
+    let last_day = async || amounts(&campaign, Metric::ActivePhones, "2050-199").await;
+    assert_eq!(last_day().await.len(), 1);
     put_entrant(&campaign, &scope, None).await;
     counter.count_all().await;
     assert_right(&campaign, "removed").await;
-    assert!(
-        amounts(&campaign, Metric::ActivePhones, "2050-199")
-            .await
-            .is_empty()
-    );
+    assert_eq!(last_day().await, []);
 }
 
 async fn stored(campaign: &TestCampaign) -> String {
@@ -252,23 +217,16 @@ async fn region_leaves_the_numbers_with_its_last_submission() {
         let mut entry = body(&phone(number), &campaign.code(u64::from(number)));
         entry["region"] = json!("Mwanza");
         entry["claimed"] = json!({ "branch": "kko", "items": [] });
-        let sending = campaign
-            .live("POST", "/api/v1/submissions")
-            .header("idempotency-key", fresh_key());
-        id_of(&sending.json(&entry).send().await);
+        id_of(&campaign.entry("", "").json(&entry).await);
     };
     enter(0).await;
     enter(1).await;
     counter.count_all().await;
     let before = stored(&campaign).await;
     assert_contains!(before, "Mwanza", "kko");
-    let (env, client) = (&campaign.service.env, campaign.service.dynamodb());
-    let submissions = Submissions::from_env(env, &client).expect("the table");
-    let removed = submissions
-        .remove_personal_data(&scope, Segment::whole())
-        .await
-        .expect("it answers");
-    assert_eq!(removed.done, 2);
+    let submissions = campaign.service.tables.store.submissions();
+    let removed = submissions.remove_personal_data(&scope, Segment::whole());
+    assert_eq!(removed.await.expect("it answers").done, 2);
     for batch in counter.next_batches().await {
         redeliver(&counter, &batch).await;
     }
@@ -292,7 +250,7 @@ async fn region_leaves_the_numbers_with_its_last_submission() {
 #[tokio::test]
 async fn unreadable_record_counts_nowhere_and_holds_nothing_up() {
     let (campaign, mut counter) = set_up().await;
-    let newer = id_of(&campaign.entry(&phone(1), &campaign.code(99)).send().await);
+    let newer = id_of(&campaign.entry(&phone(1), &campaign.code(99)).await);
     campaign.make_unreadable(&newer).await;
     enter(&campaign, 0).await;
     counter.count_all().await;

@@ -2,7 +2,6 @@
 //! while Secrets Manager fails.
 
 use std::error::Error as _;
-use std::net::Ipv4Addr;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use check_code::CheckCode;
@@ -18,13 +17,12 @@ use create_submission::CreateSubmission;
 use local::stack::{Options, as_function};
 use lookup_submissions::LookupSubmissions;
 use serde_json::{Value, json};
-use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
+use service_tests::campaign::{TestCampaign, body, phone};
 use service_tests::event;
-use service_tests::http::request;
+use service_tests::http::Reply;
 use service_tests::interceptor::Interceptor;
 use service_tests::service::{DEPLOYMENT_SECRET, Service};
-use service_tests::text::text_of;
-use tokio::net::TcpListener;
+use service_tests::serving::listen;
 use tokio::time::Instant;
 
 const ENDPOINT: &str = "AWS_ENDPOINT_URL_SECRETS_MANAGER";
@@ -49,70 +47,45 @@ fn with_another_secret(service: &Service) -> Service {
     })
 }
 
+/// Posts with the live key, and an Idempotency-Key of the body's own.
 async fn post(
     function: &impl HttpHandler,
+    campaign: &TestCampaign,
     path: &str,
-    key: &str,
-    attempt: &str,
     body: &Value,
-) -> (u16, Value) {
-    let event = json!({
-        "rawPath": path,
-        "headers": {
-            "authorization": format!("Bearer {key}"),
-            "content-type": "application/json",
-            "idempotency-key": attempt,
-        },
-        "requestContext": { "http": { "method": "POST", "path": path, "sourceIp": "192.0.2.1" } },
-        "body": body.to_string(),
-    });
-    let reply = event::answer(function, &event).await;
-    let body = text_of(&reply["body"]);
-    let status = reply["statusCode"]
-        .as_u64()
-        .and_then(|status| u16::try_from(status).ok());
-    (
-        status.expect("a status"),
-        serde_json::from_str(body).expect("JSON"),
-    )
+) -> Reply {
+    let attempt = hex::encode(body.to_string()).chars().take(64).collect();
+    let headers = [
+        ("content-type", "application/json".to_owned()),
+        ("idempotency-key", attempt),
+    ];
+    let path = format!("/api/v1/{path}");
+    let event = event::of("POST", &path, &headers, Some(body), &campaign.live_key);
+    event::reply(&event::answer(function, &event).await)
 }
 
 #[tokio::test]
 async fn the_keys_of_a_code_book_stand_in_the_table_encrypted() {
     let campaign = TestCampaign::plain().await;
     let scope = campaign.live_scope();
-    let table = campaign
-        .service
-        .env
-        .required(code_books::VARIABLE)
-        .expect("the stack sets it");
+    let table = campaign.service.variable(code_books::VARIABLE);
     let read = campaign.service.dynamodb().get_item().table_name(table);
     let read = read
         .key(code_books::KEY, AttributeValue::S(scope.to_string()))
         .send()
         .await;
     let item = read.expect("the table answers").item.expect("a book");
-    let stored = campaign
-        .service
-        .tables
-        .code_books
-        .get(&scope)
-        .await
-        .expect("read")
-        .expect("a book");
+    let books = &campaign.service.tables.code_books;
+    let stored = books.get(&scope).await.expect("read").expect("a book");
     let (digest, minting) = (&item["digest_key"], &item["minting_key"]);
-    let keys = [
+    for (found, key) in [
         (digest, &stored.book.digest_key),
         (minting, &stored.book.minting_key),
-    ];
-    for (found, key) in keys {
+    ] {
         let bytes = found.as_b().expect("bytes").as_ref();
         assert_eq!(bytes.len(), 12 + 32 + 16, "a nonce, the key, a tag");
-        assert!(
-            !bytes
-                .windows(8)
-                .any(|part| key.expose().windows(8).any(|of_key| of_key == part))
-        );
+        let mut parts = bytes.windows(8);
+        assert!(!parts.any(|part| key.expose().windows(8).any(|of_key| of_key == part)));
     }
 }
 
@@ -127,36 +100,15 @@ async fn no_request_waits_for_the_secret() {
         start::<CreateSubmission>(&service, &secrets).await,
         start::<CheckCode>(&service, &secrets).await,
     );
-    assert_eq!(
-        secrets.calls(),
-        2,
-        "each fetches it once, before its first event"
-    );
+    // Each fetches it once, before its first event.
+    assert_eq!(secrets.calls(), 2);
 
     secrets.deny(true);
-    for (number, code) in [(1, campaign.code(1)), (2, "CHAI-2026".to_owned())] {
-        let check_body = json!({ "code": code });
-        let (status, reply) = post(
-            &check,
-            "/api/v1/codes/check",
-            &campaign.live_key,
-            "",
-            &check_body,
-        )
-        .await;
-        assert_eq!(status, 200);
-        assert_eq!(reply["precheck"], "valid");
-        let body = body(&phone(number), &code);
-        let (status, reply) = post(
-            &enter,
-            "/api/v1/submissions",
-            &campaign.live_key,
-            &fresh_key(),
-            &body,
-        )
-        .await;
-        assert_eq!(status, 200);
-        assert_eq!(reply["message_key"], "entered");
+    for code in [campaign.code(1), "CHAI-2026".to_owned()] {
+        let reply = post(&check, &campaign, "codes/check", &json!({ "code": code })).await;
+        assert_eq!(reply.field("precheck"), "valid");
+        let reply = post(&enter, &campaign, "submissions", &body(&phone(1), &code)).await;
+        assert_eq!(reply.field("message_key"), "entered");
     }
     assert_eq!(secrets.calls(), 2);
 }
@@ -168,37 +120,15 @@ async fn codes_without_the_secret_are_unavailable_and_leave_nothing() {
     secrets.deny(true);
     let enter = start::<CreateSubmission>(&service, &secrets).await;
     let check = start::<CheckCode>(&service, &secrets).await;
-    let attempt = fresh_key();
-    let (body, check_body) = (
-        body(&phone(1), &campaign.code(1)),
-        json!({ "code": campaign.code(1) }),
-    );
+    let code = campaign.code(1);
+    let (body, check_body) = (body(&phone(1), &code), json!({ "code": code }));
     for _ in 0..2 {
-        let (status, reply) = post(
-            &enter,
-            "/api/v1/submissions",
-            &campaign.live_key,
-            &attempt,
-            &body,
-        )
-        .await;
-        assert_eq!(status, 503);
-        assert_eq!(reply["error"]["code"], "service_unavailable");
-        let fix = text_of(&reply["error"]["fix"]);
-        assert_contains!(
-            fix,
-            "then send the same request again, with the same Idempotency-Key"
-        );
-        let (status, reply) = post(
-            &check,
-            "/api/v1/codes/check",
-            &campaign.live_key,
-            "",
-            &check_body,
-        )
-        .await;
-        assert_eq!(status, 503);
-        assert_eq!(reply["error"]["code"], "service_unavailable");
+        let reply = post(&enter, &campaign, "submissions", &body).await;
+        assert_eq!(reply.refusal(), "503 service_unavailable");
+        let fix = "then send the same request again, with the same Idempotency-Key";
+        assert_contains!(reply.fields("error.fix"), fix);
+        let reply = post(&check, &campaign, "codes/check", &check_body).await;
+        assert_eq!(reply.refusal(), "503 service_unavailable");
     }
     assert!(
         service.holds(&campaign.live_scope()).await.is_empty(),
@@ -207,58 +137,34 @@ async fn codes_without_the_secret_are_unavailable_and_leave_nothing() {
     let lookup = campaign
         .live("POST", "/api/v1/submissions/lookup")
         .json(&json!({ "phone": phone(1) }));
-    assert_eq!(lookup.send().await.field("submissions"), json!([]));
+    assert_eq!(lookup.await.field("submissions"), json!([]));
 
+    // The same request, without a new start.
     secrets.deny(false);
-    let (status, reply) = post(
-        &enter,
-        "/api/v1/submissions",
-        &campaign.live_key,
-        &attempt,
-        &body,
-    )
-    .await;
-    assert_eq!(
-        (status, &reply["message_key"]),
-        (200, &json!("entered")),
-        "the same request, without a new start"
-    );
-    let (status, reply) = post(
-        &check,
-        "/api/v1/codes/check",
-        &campaign.live_key,
-        "",
-        &check_body,
-    )
-    .await;
-    assert_eq!(status, 200);
-    assert_eq!(reply["precheck"], "already_used");
+    let reply = post(&enter, &campaign, "submissions", &body).await;
+    assert_eq!(reply.field("message_key"), "entered");
+    let reply = post(&check, &campaign, "codes/check", &check_body).await;
+    assert_eq!(reply.field("precheck"), "already_used");
 }
 
 #[tokio::test]
 async fn lookups_without_the_secret_use_up_no_limit() {
     let service = Service::shared();
     let (campaign, secrets) = (TestCampaign::plain().await, Interceptor::default());
-    assert_eq!(
-        campaign.outcome(&phone(1), &campaign.code(1)).await,
-        "entered"
-    );
+    let entered = campaign.entry(&phone(1), &campaign.code(1)).await;
+    assert_eq!(entered.field("message_key"), "entered");
     secrets.deny(true);
     let lookup = start::<LookupSubmissions>(&service, &secrets).await;
-    let (path, body) = ("/api/v1/submissions/lookup", json!({ "phone": phone(1) }));
+    let look_up = async || {
+        let body = json!({ "phone": phone(1) });
+        post(&lookup, &campaign, "submissions/lookup", &body).await
+    };
     // More than a phone's five.
     for _ in 0..6 {
-        let (status, reply) = post(&lookup, path, &campaign.test_key, "", &body).await;
-        assert_eq!(status, 503);
-        assert_eq!(reply["error"]["code"], "service_unavailable");
+        assert_eq!(look_up().await.refusal(), "503 service_unavailable");
     }
     secrets.deny(false);
-    let (status, reply) = post(&lookup, path, &campaign.test_key, "", &body).await;
-    assert_eq!(
-        (status, &reply["total_entries"]),
-        (200, &json!(1)),
-        "{reply}"
-    );
+    assert_eq!(look_up().await.field("total_entries"), 1);
 }
 
 #[tokio::test]
@@ -285,19 +191,14 @@ async fn the_cause_is_told_to_the_log_without_the_secret() {
         .await
         .expect_err("not ours");
     let cause = error.source().expect("a cause").to_string();
-    assert_eq!(
-        cause,
-        "its keys are encrypted under another secret than the deployment's"
-    );
+    let expected = "its keys are encrypted under another secret than the deployment's";
+    assert_eq!(cause, expected);
     let elsewhere = TestCampaign {
         service: other,
         ..campaign.clone()
     };
     let reply = elsewhere.submit(&phone(1), &campaign.code(1)).await;
-    assert_eq!(
-        (reply.status.as_u16(), reply.error_code()),
-        (503, "service_unavailable".to_owned())
-    );
+    assert_eq!(reply.refusal(), "503 service_unavailable");
 }
 
 #[tokio::test]
@@ -310,14 +211,9 @@ async fn a_secret_that_was_put_back_from_a_copy_is_the_same_secret() {
         service: restored,
         ..campaign.clone()
     };
-    assert_eq!(
-        restored.outcome(&phone(1), &campaign.code(1)).await,
-        "entered"
-    );
-    assert_eq!(
-        campaign.outcome(&phone(2), &campaign.code(1)).await,
-        "already_used"
-    );
+    let code = campaign.code(1);
+    assert_eq!(restored.outcome(&phone(1), &code).await, "entered");
+    assert_eq!(campaign.outcome(&phone(2), &code).await, "already_used");
 }
 
 #[tokio::test]
@@ -354,14 +250,12 @@ async fn no_phone_enters_under_a_secret_that_was_replaced_by_hand() {
     let campaign = TestCampaign::plain().await;
     let other = with_another_secret(&campaign.service);
     // A sentinel needs no key of the code book.
-    let sending = request("POST", format!("{}/api/v1/submissions", other.base_url));
-    let sending = sending.header("authorization", format!("Bearer {}", campaign.test_key));
-    let sending = sending.header("idempotency-key", fresh_key());
-    let refused = sending.json(&body(&phone(1), "TEST-0-VALID")).send().await;
-    assert_eq!(
-        (refused.status.as_u16(), refused.error_code()),
-        (503, "service_unavailable".to_owned())
-    );
+    let elsewhere = TestCampaign {
+        service: other,
+        ..campaign.clone()
+    };
+    let refused = elsewhere.submit(&phone(1), "TEST-0-VALID").await;
+    assert_eq!(refused.refusal(), "503 service_unavailable");
     assert!(
         campaign
             .service
@@ -390,10 +284,7 @@ async fn a_secret_that_is_too_short_is_refused() {
 #[tokio::test(start_paused = true)]
 async fn silent_secrets_manager_is_waited_for_within_bounds() {
     // Accepts connections in the kernel's backlog and never answers.
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-        .await
-        .expect("a free port");
-    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let (_listener, url) = listen().await;
     let env = [
         ("AWS_ACCESS_KEY_ID", "a-key"),
         ("AWS_SECRET_ACCESS_KEY", "a-secret"),

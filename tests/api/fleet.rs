@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use common::clock::Clock;
-use common::domain::campaign::ConsentText;
+use common::domain::campaign::{Campaign, ConsentText};
 use common::domain::scope::Environment;
 use common::store::api_keys::KeyHash;
 use futures_util::stream::{self, StreamExt};
@@ -18,7 +18,7 @@ use service_tests::interceptor::{Disturbance, Interceptor};
 use service_tests::random::Random;
 use service_tests::service::Service;
 use service_tests::template::file_text;
-use service_tests::text::{parse_json, text_of};
+use service_tests::text::{fields, parse_json, text_of};
 
 fn fleet(function: &'static str, service: &Service, routing: Routing) -> Fleet {
     let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
@@ -122,13 +122,12 @@ async fn an_entry_takes_three_round_trips_cold_two_idle_and_one_warm() {
 #[tokio::test]
 async fn a_warm_entry_is_one_call_of_nine_write_units() {
     let (service, proxy) = Service::intercepted().await;
-    let mut config = plain();
-    config.consent = Some(ConsentText {
+    let consent = ConsentText {
         version: "1".into(),
         en: "I agree".into(),
         sw: "Nakubali".into(),
-    });
-    let campaign = TestCampaign::on(&service, config).await;
+    };
+    let campaign = TestCampaign::changed(&service, |config| config.consent = Some(consent)).await;
     let in_a_day = service
         .clock
         .now()
@@ -144,7 +143,7 @@ async fn a_warm_entry_is_one_call_of_nine_write_units() {
                 true => entry.header("svc-test-time", &in_a_day),
                 false => entry,
             };
-            let reply = entry.send().await;
+            let reply = entry.await;
             assert_eq!(reply.field("message_key"), "entered", "{}", reply.text);
             let seen = proxy.take_seen();
             costs.push((seen.calls.len(), seen.capacity));
@@ -167,17 +166,11 @@ async fn refusals_and_replays_cost_what_the_capacity_page_says() {
         ..Options::default()
     };
     let (service, proxy) = Service::shared().intercepted_beside(options).await;
-    let mut config = plain();
-    config.limits.phone_daily = Some(1);
-    let campaign = TestCampaign::on(&service, config).await;
+    let limited = |config: &mut Campaign| config.limits.phone_daily = Some(1);
+    let campaign = TestCampaign::changed(&service, limited).await;
     // Warm after the first.
     for number in 0..3 {
-        assert_eq!(
-            campaign
-                .outcome(&phone(number), &campaign.code(number.into()))
-                .await,
-            "entered"
-        );
+        campaign.enter(number, number.into()).await;
     }
     let (page, wrong) = (file_text("infra/docs/capacity.md"), 1_000_000_000_000);
     let (attempt, mut missing) = (fresh_key(), Vec::new());
@@ -219,7 +212,6 @@ async fn refusals_and_replays_cost_what_the_capacity_page_says() {
             .header("idempotency-key", key.clone());
         let reply = request
             .json(&body(&phone(number), &campaign.code(code)))
-            .send()
             .await;
         assert_eq!(reply.field("message_key"), outcome, "{}", reply.text);
         let seen = proxy.take_seen();
@@ -315,14 +307,10 @@ async fn requests_beyond_a_keys_rate_limit_are_not_counted_as_guesses() {
         .await
         .expect("an answer");
     let line = parse_json(&environment.next_line().await);
-    assert_eq!(
-        (&line["environment"], &line["outcome"]),
-        (&"live".into(), &"rate_limited".into())
-    );
-    assert_eq!(
-        (line.get("RateLimited"), line.get("LiveRequests")),
-        (None, None)
-    );
+    assert_eq!(fields(&line, "environment outcome"), "live rate_limited");
+    for metric in ["RateLimited", "LiveRequests"] {
+        assert_eq!(line.get(metric), None);
+    }
 }
 
 #[tokio::test]
@@ -424,19 +412,13 @@ async fn nothing_is_lost_when_environments_die_amid_throttling() {
             "the phones of code {pair}"
         );
     }
-    let scope = campaign.scope(Environment::Test);
     let mut entries = 0;
     for number in 0..CLIENTS {
-        let phone = phone(number).parse().expect("a phone");
-        entries += campaign
-            .service
-            .entrant(&scope, &phone, "any day")
-            .await
-            .expect("the table")
-            .entries;
+        entries += campaign.entrant(Environment::Test, number).await.entries;
     }
-    assert_eq!(
-        (entries, campaign.service.holds(&scope).await.len()),
-        (20, 20)
-    );
+    let holds = campaign
+        .service
+        .holds(&campaign.scope(Environment::Test))
+        .await;
+    assert_eq!((entries, holds.len()), (20, 20));
 }

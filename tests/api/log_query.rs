@@ -10,10 +10,9 @@ use axum::routing::post;
 use axum::{Json, Router};
 use common::aws::settle_queue::SettleMessage;
 use common::domain::campaign::Campaign;
-use common::domain::scope::Environment;
 use local::stack::{Options, as_function};
 use serde_json::{Value, json};
-use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
+use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
 use service_tests::environment::Environment as Process;
 use service_tests::event;
 use service_tests::interceptor::{Disturbance, Interceptor};
@@ -21,6 +20,7 @@ use service_tests::partners::judged_by;
 use service_tests::random::Random;
 use service_tests::receipts::{TIME, receipts_alone};
 use service_tests::service::Service;
+use service_tests::serving::serve;
 use service_tests::template::file_text;
 use service_tests::text::{parse_json, text_of};
 
@@ -52,10 +52,7 @@ struct Functions {
 
 impl Functions {
     async fn start() -> Self {
-        let database = Service::with_options(Options {
-            background: false,
-            ..Options::default()
-        });
+        let database = Service::without_background();
         let options = Options {
             background: false,
             speedup: 10_000,
@@ -72,9 +69,7 @@ impl Functions {
     }
 
     async fn campaign(&self, change: impl FnOnce(&mut Campaign)) -> TestCampaign {
-        let mut config = plain();
-        change(&mut config);
-        TestCampaign::on(&self.service, config).await
+        TestCampaign::changed(&self.service, change).await
     }
 
     async fn process(&self, function: &str) -> Process {
@@ -90,12 +85,7 @@ impl Functions {
     }
 
     fn throttle(&self) -> impl Fn() + Send + Sync + use<> {
-        let throttled_table = Some(
-            self.service
-                .env
-                .required("COORDINATION_TABLE")
-                .expect("the stack sets it"),
-        );
+        let throttled_table = Some(self.service.variable("COORDINATION_TABLE"));
         let disturbance = Disturbance {
             throttled_percent: 100,
             throttled_table,
@@ -151,11 +141,7 @@ impl Functions {
             ("REFERENCE", text("ref")),
             ("REQUEST-ID", request_id),
         ]);
-        let scope = campaign.scope(Environment::Live);
-        SettleMessage {
-            scope,
-            submission_id: text("id").parse().expect("an id"),
-        }
+        campaign.message(&text("id"))
     }
 
     /// Delivers a message until its step was due; returns the outcome.
@@ -243,17 +229,8 @@ async fn it_finds_every_line_of_a_code_whose_partner_fails_twice() {
             StatusCode::SERVICE_UNAVAILABLE.into_response()
         })
     };
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a port");
-    let url = format!(
-        "http://{}/redeem",
-        listener.local_addr().expect("an address")
-    );
-    let router = Router::new().route("/redeem", post(answer));
-    tokio::spawn(async move { axum::serve(listener, router).await });
-
-    let campaign = functions.campaign(judged_by(url)).await;
+    let url = serve(Router::new().route("/redeem", post(answer))).await;
+    let campaign = functions.campaign(judged_by(url + "/redeem")).await;
     let message = functions
         .submit(&campaign, &body(&phone(1), "OKAY-1"))
         .await;

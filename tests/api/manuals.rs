@@ -109,9 +109,10 @@ fn crates() -> String {
         .expect("cargo");
     let metadata: Value = serde_json::from_slice(&metadata.stdout).expect("JSON");
     let packages = list_of(&metadata["packages"]);
+    let root = text_of(&metadata["workspace_root"]);
     let in_product = |package: &&Value| {
-        let manifest = text_of(&package["manifest_path"]);
-        !manifest.contains("/tests/") && !manifest.ends_with("/tests/Cargo.toml")
+        let manifest = text_of(&package["manifest_path"]).strip_prefix(root);
+        !manifest.expect("in the workspace").starts_with("/tests/")
     };
     let name = |value: &Value| text_of(&value["name"]).to_owned();
     let mut users = BTreeMap::<Vec<String>, Vec<String>>::new();

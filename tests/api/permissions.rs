@@ -5,25 +5,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::app::job::EventContext;
-use common::aws::Aws;
 use common::aws::photos::{self, object_key};
-use common::aws::settle_queue::SettleMessage;
-use common::domain::campaign::{Campaign, Retention};
+use common::domain::campaign::Retention;
 use common::domain::codebook::BatchStatus;
 use common::domain::scope::Environment;
 use common::domain::settling::Dependency;
 use common::domain::timestamp::Timestamp;
 use common::runtime::event_handler::EventHandler;
-use common::store::retention::{RetentionSchedule, RetentionTable, Revised};
-use common::telemetry::Telemetry;
+use common::store::retention::{RetentionSchedule, Revised};
+use common::store::submissions::DueSubmission;
 use futures_util::future::join_all;
 use local::stack::{Options, as_function};
 use local::tables::TABLES;
 use mark_receipt_uploaded::{MarkReceiptUploaded, StorageEvent};
-use receipt_photo::{Look, jpeg, qr_photo};
 use serde_json::{Value, json};
-use service_tests::campaign::{TestCampaign, fresh_key, phone, plain};
+use service_tests::campaign::{TestCampaign, fresh_key, phone};
 use service_tests::counting::Counter;
 use service_tests::http::Reply;
 use service_tests::iam_guard::{Call, Record, front};
@@ -32,10 +28,13 @@ use service_tests::receipts::{
     Settler, TIME, announced, code_and_receipt, hardly_a_photo, id_of, receipts_alone, upload,
 };
 use service_tests::roles::{covers, policies};
-use service_tests::service::{Service, entrant_id};
+use service_tests::service::Service;
 use service_tests::template::{deployer, logical_id, resources, service};
 use service_tests::text::{list_of, text_of};
 use sweep_unsettled::{SweepUnsettled, Tick};
+
+use crate::retention::sweeper;
+use crate::settling::photo_of;
 
 /// A service with recorded calls, and with fast settling or no background work.
 fn recorded(record: &Record, background: bool) -> Service {
@@ -48,14 +47,8 @@ fn recorded(record: &Record, background: bool) -> Service {
     })
 }
 
-async fn campaign(service: &Service, change: impl FnOnce(&mut Campaign)) -> TestCampaign {
-    let mut config = plain();
-    change(&mut config);
-    TestCampaign::on(service, config).await
-}
-
 async fn submit(campaign: &TestCampaign, phone: &str, code: &str) -> Reply {
-    campaign.entry(phone, code).send().await
+    campaign.entry(phone, code).await
 }
 
 async fn settled(campaign: &TestCampaign, submitted: &Reply) -> Reply {
@@ -74,11 +67,11 @@ async fn settled(campaign: &TestCampaign, submitted: &Reply) -> Reply {
 }
 
 async fn codes(service: &Service) {
-    let campaign = campaign(service, |_| {}).await;
+    let campaign = TestCampaign::changed(service, |_| {}).await;
     campaign
         .import("printed", BatchStatus::Active, None, &["CHAI-2026"])
         .await;
-    campaign.live("GET", "/api/v1/campaign").send().await;
+    campaign.live("GET", "/api/v1/campaign").await;
     for code in [
         campaign.code(1),
         "CHAI-2026".to_owned(),
@@ -89,50 +82,40 @@ async fn codes(service: &Service) {
         campaign
             .live("POST", "/api/v1/codes/check")
             .json(&check)
-            .send()
             .await;
     }
     submit(&campaign, &phone(1), &campaign.code(1)).await;
     let twice = campaign.entry(&phone(2), &campaign.code(2));
     for _ in 0..2 {
-        let reply = twice.clone().send().await;
+        let reply = twice.clone().await;
         campaign.shown(&reply).await;
     }
     let lookup = json!({ "phone": phone(1) });
     campaign
         .live("POST", "/api/v1/submissions/lookup")
         .json(&lookup)
-        .send()
         .await;
 }
 
 async fn receipts(service: &Service) {
-    let alone = campaign(service, receipts_alone).await;
+    let alone = TestCampaign::changed(service, receipts_alone).await;
     let key = &alone.live_key;
     let payload = "https://verify.tra.go.tz/GOOD010001_101530";
-    let photo = jpeg(
-        &qr_photo(&[payload], &Look::default(), 1).expect("a photo"),
-        80,
-    )
-    .expect("a file");
+    let photo = photo_of(&[payload]);
     let missing = alone
         .receipt(key, &announced(&photo, None))
         .header("idempotency-key", fresh_key());
-    let id = id_of(&missing.clone().send().await);
-    missing.send().await;
+    let id = id_of(&missing.clone().await);
+    missing.await;
     alone
         .live("POST", &format!("/api/v1/receipts/{id}/upload-url"))
-        .send()
         .await;
-    alone
-        .live("GET", &format!("/api/v1/receipts/{id}"))
-        .send()
-        .await;
-    let early = alone.with_receipt(key, &phone(1), "", &id).send().await;
+    alone.live("GET", &format!("/api/v1/receipts/{id}")).await;
+    let early = alone.with_receipt(key, &phone(1), "", &id).await;
     assert_eq!(early.error_code(), "receipt_not_uploaded");
 
     let id = alone.photo(key, &photo, None).await;
-    let sent = alone.with_receipt(key, &phone(1), "", &id).send().await;
+    let sent = alone.with_receipt(key, &phone(1), "", &id).await;
     assert_eq!(settled(&alone, &sent).await.field("state"), "accepted");
     // The same purchase again, another shop's receipt, and a wrong time.
     for (number, code, time) in [
@@ -141,23 +124,19 @@ async fn receipts(service: &Service) {
         (4, "GOOD010002", "11:11:11"),
     ] {
         let id = alone.typed(key, code, time).await;
-        let sent = alone
-            .with_receipt(key, &phone(number), "", &id)
-            .send()
-            .await;
+        let sent = alone.with_receipt(key, &phone(number), "", &id).await;
         assert_eq!(
             settled(&alone, &sent).await.field("state"),
             "rejected",
             "{code}"
         );
     }
-    let both = campaign(service, code_and_receipt).await;
+    let both = TestCampaign::changed(service, code_and_receipt).await;
     for (number, code) in [(1, "GOOD010001"), (2, "SHOP010001")] {
         let id = both.typed(&both.live_key, code, TIME).await;
         let code = both.code(u64::from(number));
         let sent = both
             .with_receipt(&both.live_key, &phone(number), &code, &id)
-            .send()
             .await;
         settled(&both, &sent).await;
     }
@@ -165,7 +144,7 @@ async fn receipts(service: &Service) {
 
 async fn partners(service: &Service) {
     let partner = simulated(|_| {}).await;
-    let campaign = campaign(service, judged_by(partner.url())).await;
+    let campaign = TestCampaign::changed(service, judged_by(partner.url())).await;
     let codes = [
         "DOWN-1", "DOWN-2", "DOWN-3", "OKAY-1", "BADC-1", "GONE-1", "DOWN-4", "BADC-2",
     ];
@@ -181,49 +160,35 @@ async fn partners(service: &Service) {
 
 /// Late events, lost messages and deleted photos, without background work.
 async fn by_hand(service: &Service) {
-    let receipts = campaign(service, receipts_alone).await;
+    let receipts = TestCampaign::changed(service, receipts_alone).await;
     let key = &receipts.live_key;
     let photo = hardly_a_photo();
     // After the upload, before the storage event.
     let announcing = receipts
         .receipt(key, &announced(&photo, None))
         .header("idempotency-key", fresh_key());
-    upload(&announcing.clone().send().await, photo.clone())
-        .send()
-        .await;
-    assert_eq!(announcing.send().await.field("state"), "uploaded");
-    let id = id_of(&receipts.receipt(key, &announced(&photo, None)).send().await);
+    upload(&announcing.clone().await, photo.clone()).await;
+    assert_eq!(announcing.await.field("state"), "uploaded");
+    let id = id_of(&receipts.receipt(key, &announced(&photo, None)).await);
     let refreshing = receipts.live("POST", &format!("/api/v1/receipts/{id}/upload-url"));
-    upload(&refreshing.clone().send().await, photo.clone())
-        .send()
-        .await;
-    assert_eq!(refreshing.send().await.field("state"), "uploaded");
+    upload(&refreshing.clone().await, photo.clone()).await;
+    assert_eq!(refreshing.await.field("state"), "uploaded");
 
     // The photo is deleted before it is read; its event comes later.
-    let sent = receipts.with_receipt(key, &phone(1), "", &id).send().await;
-    let s3 = Aws::for_function(&service.env)
-        .expect("the stack sets every variable")
-        .s3();
+    let sent = receipts.with_receipt(key, &phone(1), "", &id).await;
     let object = object_key(&receipts.live_scope(), id.parse().expect("an id"));
-    let bucket = service
-        .env
-        .required(photos::VARIABLE)
-        .expect("the stack sets it");
-    s3.delete_object()
-        .bucket(bucket)
-        .key(&object)
+    let delete = service.aws().s3().delete_object().key(&object);
+    let deleted = delete
+        .bucket(service.variable(photos::VARIABLE))
         .send()
-        .await
-        .expect("it is there");
+        .await;
+    deleted.expect("it is there");
     let record = json!({ "s3": { "object": { "key": object } } });
-    let marker: MarkReceiptUploaded = function(service, "mark-receipt-uploaded");
-    marker
-        .handle(StorageEvent {
-            records: vec![record],
-        })
-        .await
-        .expect("no record fails");
-    let sweeper: SweepUnsettled = function(service, "sweep-unsettled");
+    let marker: MarkReceiptUploaded = service.function("mark-receipt-uploaded");
+    let records = vec![record];
+    let marked = marker.handle(StorageEvent { records }).await;
+    marked.expect("no record fails");
+    let sweeper = sweeper(service);
     sweeper.handle(Tick::default()).await.expect("it sweeps");
     let settler = Settler::new(service);
     settler.settle_due().await;
@@ -237,43 +202,26 @@ async fn by_hand(service: &Service) {
     ended(service, &sweeper).await;
     // Written by a later build.
     let newer = receipts.typed(key, "GOOD010009", TIME).await;
-    let newer = id_of(
-        &receipts
-            .with_receipt(key, &phone(3), "", &newer)
-            .send()
-            .await,
-    );
+    let newer = id_of(&receipts.with_receipt(key, &phone(3), "", &newer).await);
     receipts.make_unreadable(&newer).await;
-    let message = SettleMessage {
-        scope: receipts.live_scope(),
-        submission_id: newer.parse().expect("an id"),
-    };
-    assert_eq!(settler.deliver(&message).await.batch_item_failures.len(), 1);
+    let failed = settler.deliver(&receipts.message(&newer)).await;
+    assert_eq!(failed.batch_item_failures.len(), 1);
     let slow = receipts.typed(&receipts.test_key, "TEST0SLOW", TIME).await;
     receipts
         .with_receipt(&receipts.test_key, &phone(2), "", &slow)
-        .send()
         .await;
     settler.settle_due().await;
 
     // A partner's, written by a later build.
     let partner = simulated(|_| {}).await;
-    let campaign = campaign(service, judged_by(partner.url())).await;
+    let campaign = TestCampaign::changed(service, judged_by(partner.url())).await;
     let newer = id_of(&submit(&campaign, &phone(1), "DOWN-2").await);
     campaign.make_unreadable(&newer).await;
-    let submission_id = newer.parse().expect("an id");
-    while !settler
-        .due()
-        .await
-        .iter()
-        .any(|due| due.submission_id == submission_id)
-    {
+    let message = campaign.message(&newer);
+    let is_due = |due: &DueSubmission| due.submission_id == message.submission_id;
+    while !settler.due().await.iter().any(is_due) {
         tokio::task::yield_now().await;
     }
-    let message = SettleMessage {
-        scope: campaign.live_scope(),
-        submission_id,
-    };
     let reply = settler.deliver_to(Dependency::Partner, &message).await;
     assert_eq!(reply.batch_item_failures.len(), 1);
     // The partner answers again.
@@ -289,7 +237,7 @@ async fn by_hand(service: &Service) {
 
 /// A campaign after its retention, and its numbers.
 async fn ended(service: &Service, sweeper: &SweepUnsettled) {
-    let mut ended = campaign(service, receipts_alone).await;
+    let mut ended = TestCampaign::changed(service, receipts_alone).await;
     let key = ended.test_key.clone();
     ended.photo(&key, &hardly_a_photo(), None).await;
     let typed = ended.typed(&key, "TEST0VERIFIED", TIME).await;
@@ -299,7 +247,6 @@ async fn ended(service: &Service, sweeper: &SweepUnsettled) {
     let sent = sending
         .header("idempotency-key", fresh_key())
         .json(&entry)
-        .send()
         .await;
     Settler::new(service).settle_due().await;
     assert_eq!(
@@ -310,18 +257,12 @@ async fn ended(service: &Service, sweeper: &SweepUnsettled) {
     counter.count_all().await;
     // Two persons were erased, one of them blocked.
     let test = ended.scope(Environment::Test);
-    service
-        .set_blocked(&test, &phone(2).parse().expect("a phone"), true)
-        .await
-        .expect("blocked");
+    ended.set_blocked(Environment::Test, 2, true).await;
     for number in [1, 2] {
-        let id = entrant_id(&test, &phone(number).parse().expect("a phone"));
-        service
-            .tables
-            .entrants
-            .keep_limits(&test, &id, service.clock.now())
-            .await
-            .expect("it answers");
+        let id = ended.entrant_id(Environment::Test, number);
+        let entrants = &service.tables.entrants;
+        let kept = entrants.keep_limits(&test, &id, service.clock.now()).await;
+        kept.expect("it answers");
     }
     let now = service.clock.now().as_millis();
     ended.config.window.end = Some(Timestamp::from_millis(now - 40 * 24 * 60 * 60 * 1000));
@@ -340,26 +281,13 @@ async fn ended(service: &Service, sweeper: &SweepUnsettled) {
 
 /// Lets the next sweep look through the campaigns within the hour.
 async fn forget_schedule(service: &Service) {
-    let retention =
-        RetentionTable::from_env(&service.env, &service.dynamodb()).expect("all variables");
-    let schedule = retention.schedule().await.expect("it answers");
+    let retention = &service.tables.retention;
     let forgotten = Revised {
         value: RetentionSchedule::default(),
-        ..schedule
+        ..retention.schedule().await.expect("it answers")
     };
-    assert!(
-        retention
-            .save_schedule(&forgotten)
-            .await
-            .expect("it answers")
-    );
-}
-
-fn function<F: EventHandler>(service: &Service, name: &str) -> F {
-    let env = as_function(&service.env, name);
-    let background = EventContext::new(env, service.clock.clone(), Telemetry::Off);
-    F::connect(&background.expect("the stack sets every variable"))
-        .expect("the stack sets every variable")
+    let saved = retention.save_schedule(&forgotten).await;
+    assert!(saved.expect("it answers"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

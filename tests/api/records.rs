@@ -12,36 +12,35 @@ use common::domain::ids::SubmissionId;
 use common::domain::scope::{Environment, Scope};
 use common::runtime::event_handler::EventHandler;
 use common::store::campaign_versions::{CampaignChange, CampaignVersions};
-use common::store::draws::Draws;
 use common::store::record_version;
-use image::{GrayImage, Luma};
 use local::stack::Options;
 use local::tables::TABLES;
-use receipt_photo::jpeg;
 use serde_json::{Value, json};
-use service_tests::campaign::{TestCampaign, phone, plain};
+use service_tests::campaign::{TestCampaign, phone};
 use service_tests::counting::Counter;
 use service_tests::http::request_to_storage;
 use service_tests::partners::{judged_by, simulated};
-use service_tests::receipts::{Settler, TIME, announced, id_of, receipts_alone};
+use service_tests::receipts::{Settler, TIME, announced, receipts_alone};
 use service_tests::service::{NOON, Service};
 use sweep_unsettled::Tick;
 
 use crate::retention::sweeper;
+use crate::settling::photo_of;
 
 async fn campaign(
     service: &Service,
     slug: &str,
     change: impl FnOnce(&mut Campaign),
 ) -> TestCampaign {
-    let mut config = plain();
-    config.slug = slug.parse().expect("a slug");
-    change(&mut config);
-    TestCampaign::on(service, config).await
+    TestCampaign::changed(service, |config| {
+        config.slug = slug.parse().expect("a slug");
+        change(config);
+    })
+    .await
 }
 
 async fn submit(campaign: &TestCampaign, number: u32, code: &str) {
-    let reply = campaign.entry(&phone(number), code).send().await;
+    let reply = campaign.entry(&phone(number), code).await;
     assert_eq!(reply.status, 200, "{}", reply.text);
 }
 
@@ -75,7 +74,6 @@ async fn codes(service: &Service) {
     })
     .await;
     change(&campaign).await;
-    let live = campaign.live_scope();
     let imported = ["CHAI2026", "CHAI2027", "CHAI2028"];
     campaign
         .import("printed", BatchStatus::Active, Some("A cup"), &imported)
@@ -96,54 +94,33 @@ async fn codes(service: &Service) {
     for number in 0..11 {
         submit(&campaign, 3, &format!("WRONG{number}")).await;
     }
-    let blocked = phone(4).parse().expect("a phone");
-    service
-        .set_blocked(&live, &blocked, true)
-        .await
-        .expect("blocked");
-    campaign
-        .submission(&phone(1), "TEST-0-VALID.x")
-        .send()
-        .await;
-    campaign.check(&campaign.code(5)).send().await;
-    campaign.lookup(&phone(1)).send().await;
+    campaign.set_blocked(Environment::Live, 4, true).await;
+    campaign.submission(&phone(1), "TEST-0-VALID.x").await;
+    campaign.check(&campaign.code(5)).await;
+    campaign.lookup(&phone(1)).await;
 }
 
 /// A receipt in each state, with a purchase and a photo.
 async fn receipts(service: &Service, settler: &Settler) {
     let campaign = campaign(service, "receipts-2026", receipts_alone).await;
     let key = &campaign.live_key;
-    let blank = GrayImage::from_fn(300, 300, |x, y| {
-        Luma([if (x / 40 + y / 40) % 2 == 0 { 200 } else { 190 }])
-    });
-    let photo = jpeg(&blank, 60).expect("a file");
-    campaign.receipt(key, &announced(&photo, None)).send().await;
+    let photo = photo_of(&["https://example.com"]);
+    campaign.receipt(key, &announced(&photo, None)).await;
     let good = campaign.typed(key, "GOOD010001", TIME).await;
-    let accepted = campaign
-        .with_receipt(key, &phone(1), "", &good)
-        .send()
-        .await;
+    let accepted = campaign.with_receipt(key, &phone(1), "", &good).await;
     let shown = campaign.photo(key, &photo, None).await;
-    let reviewed = campaign
-        .with_receipt(key, &phone(2), "", &shown)
-        .send()
-        .await;
+    let reviewed = campaign.with_receipt(key, &phone(2), "", &shown).await;
     settler.settle_due().await;
     settler.settle_after(Duration::from_secs(30)).await;
-    let status = campaign.read(key, &id_of(&accepted)).await;
-    assert_eq!(status.field("state"), "accepted", "{}", status.text);
-    let status = campaign.read(key, &id_of(&reviewed)).await;
-    assert_eq!(
-        status.field("review_status"),
-        "under_review",
-        "{}",
-        status.text
-    );
+    for (sent, expected) in [
+        (accepted, "accepted verified"),
+        (reviewed, "pending under_review"),
+    ] {
+        let status = campaign.shown(&sent).await.fields("state review_status");
+        assert_eq!(status, expected);
+    }
     let pending = campaign.typed(key, "GOOD010002", TIME).await;
-    campaign
-        .with_receipt(key, &phone(3), "", &pending)
-        .send()
-        .await;
+    campaign.with_receipt(key, &phone(3), "", &pending).await;
 }
 
 /// A partner that answers, and one that does not.
@@ -157,7 +134,7 @@ async fn partners(service: &Service) {
 
 /// A drawn draw with a winner.
 async fn draws(service: &Service) {
-    let draws = Draws::from_env(&service.env, &service.dynamodb()).expect("all variables");
+    let draws = &service.tables.draws;
     let scope = Scope {
         campaign: "codes-2026".parse().expect("a slug"),
         environment: Environment::Live,
@@ -239,10 +216,8 @@ async fn draws(service: &Service) {
         expires_at: Some(at),
         commitment: Some("c".repeat(64)),
     });
-    assert!(
-        !draws.create(&scope, &draw, &first).await.expect("refused"),
-        "it did not begin"
-    );
+    let create = async |lock| draws.create(&scope, &draw, lock).await.expect("it answers");
+    assert!(!create(&first).await, "it did not begin");
     for (before, after, is_written) in [
         (Some(&first), &second, false),
         (None, &second, true),
@@ -252,90 +227,53 @@ async fn draws(service: &Service) {
         let written = draws.change_freeze_lock(&scope, before, after).await;
         assert_eq!(written.expect("it answers"), is_written);
     }
-    assert!(
-        !draws.create(&scope, &draw, &second).await.expect("refused"),
-        "the lock is another one"
-    );
-    assert!(draws.create(&scope, &draw, &first).await.expect("written"));
-    assert!(
-        !draws
-            .finish(&scope, &name, &outcome)
-            .await
-            .expect("refused"),
-        "it is not published"
-    );
-    assert!(draws.publish(&scope, &name, NOON).await.expect("written"));
-    assert!(
+    assert!(!create(&second).await, "the lock is another one");
+    assert!(create(&first).await);
+    let finish = async || {
         draws
             .finish(&scope, &name, &outcome)
             .await
-            .expect("written")
-    );
+            .expect("it answers")
+    };
+    let publish = async |at| draws.publish(&scope, &name, at).await.expect("it answers");
+    assert!(!finish().await, "it is not published");
+    assert!(publish(NOON).await);
+    assert!(finish().await);
     let one = std::slice::from_ref(&drawn);
-    assert!(
-        !draws
-            .add_contacts(&scope, &name, 1, one, Vec::new())
-            .await
-            .expect("refused"),
-        "the log is another one"
-    );
-    assert!(
-        draws
-            .add_contacts(&scope, &name, 0, one, Vec::new())
-            .await
-            .expect("written")
-    );
-    assert!(
-        draws
-            .change_contact(&scope, &drawn, &skipped)
-            .await
-            .expect("written")
-    );
+    let add = async |changes| {
+        let added = draws
+            .add_contacts(&scope, &name, changes, one, Vec::new())
+            .await;
+        added.expect("it answers")
+    };
+    let skip = async || {
+        let changed = draws.change_contact(&scope, &drawn, &skipped).await;
+        changed.expect("it answers")
+    };
+    assert!(!add(1).await, "the log is another one");
+    assert!(add(0).await);
+    assert!(skip().await);
     // A first write stays, and reads back the same.
-    assert!(!draws.create(&scope, &draw, &first).await.expect("refused"));
+    assert!(!create(&first).await);
     let released = FreezeLock {
         expires_at: None,
         commitment: None,
         ..first
     };
-    assert_eq!(
-        draws.freeze_lock(&scope).await.expect("read"),
-        Some(released)
-    );
-    assert!(!draws.publish(&scope, &name, at).await.expect("refused"));
-    assert!(
-        !draws
-            .finish(&scope, &name, &outcome)
-            .await
-            .expect("refused")
-    );
-    assert!(
-        !draws
-            .add_contacts(&scope, &name, 2, one, Vec::new())
-            .await
-            .expect("refused")
-    );
-    assert!(
-        !draws
-            .change_contact(&scope, &drawn, &skipped)
-            .await
-            .expect("refused")
-    );
+    let lock = draws.freeze_lock(&scope).await.expect("read");
+    assert_eq!(lock, Some(released));
+    assert!(!publish(at).await && !finish().await && !add(2).await && !skip().await);
     let stored = Draw {
         published_at: Some(NOON),
         outcome: Some(outcome),
         contact_changes: 2,
         ..draw
     };
-    assert_eq!(
-        draws.get(&scope, &name).await.expect("read"),
-        Some(stored.clone())
-    );
+    let read = draws.get(&scope, &name).await.expect("read");
+    assert_eq!(read.as_ref(), Some(&stored));
     assert_eq!(draws.list(&scope).await.expect("read"), [stored]);
-    assert_eq!(
-        draws.contacts(&scope, &name).await.expect("read"),
-        [skipped]
-    );
+    let contacts = draws.contacts(&scope, &name).await.expect("read");
+    assert_eq!(contacts, [skipped]);
 }
 
 /// A table's items in DynamoDB's JSON, sorted by key.
@@ -349,10 +287,7 @@ async fn items(service: &Service, table: &str, key: &str) -> Vec<Value> {
         "authorization",
         format!("AWS4-HMAC-SHA256 {credential}, SignedHeaders=host, Signature=00"),
     );
-    let reply = scan
-        .raw(json!({ "TableName": table }).to_string())
-        .send()
-        .await;
+    let reply = scan.raw(json!({ "TableName": table }).to_string()).await;
     let mut items = reply.json()["Items"]
         .as_array()
         .unwrap_or_else(|| panic!("{}", reply.text))

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use common::app::job::EventContext;
-use common::aws::Aws;
 use common::domain::campaign::{Campaign, PersonalData, Retention as RetentionDays};
 use common::domain::draw::contact::{Contact, ContactEvent, ContactStep};
 use common::domain::draw::{Draw, DrawOutcome, FreezeLock, Operator};
@@ -14,13 +12,9 @@ use common::domain::submission::{OperatorDecision, Submission};
 use common::domain::timestamp::Timestamp;
 use common::runtime::event_handler::EventHandler;
 use common::store::draws::Draws;
-use common::store::retention::{Deletion, PostponeReason, RetentionTable};
-use common::store::submission_writes::SubmissionStore;
-use common::store::submissions::Submissions;
-use common::telemetry::Telemetry;
-use local::stack::as_function;
+use common::store::retention::{Deletion, PostponeReason};
 use serde_json::json;
-use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
+use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
 use service_tests::counting::{Counter, differences};
 use service_tests::interceptor::{AWS, FaultKind, Interceptor};
 use service_tests::receipts::{Settler, TIME, code_and_receipt, hardly_a_photo, id_of};
@@ -33,22 +27,22 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// A campaign that ends in a day, and keeps phones for two days more and photos for one, without
 /// background work.
 async fn ending(service: &Service, change: impl FnOnce(&mut Campaign)) -> TestCampaign {
-    let mut config = plain();
-    code_and_receipt(&mut config);
-    config.receipt.as_mut().expect("rules").required = false;
-    config.window.end = Some(service.clock.now().after(DAY));
-    config.retention = Some(RetentionDays {
-        phones_days: Some(2),
-        photos_days: Some(1),
-    });
-    change(&mut config);
-    TestCampaign::on(service, config).await
+    let end = service.clock.now().after(DAY);
+    TestCampaign::changed(service, |config| {
+        code_and_receipt(config);
+        config.receipt.as_mut().expect("rules").required = false;
+        config.window.end = Some(end);
+        config.retention = Some(RetentionDays {
+            phones_days: Some(2),
+            photos_days: Some(1),
+        });
+        change(config);
+    })
+    .await
 }
 
 pub(crate) fn sweeper(service: &Service) -> SweepUnsettled {
-    let env = as_function(&service.env, "sweep-unsettled");
-    let context = EventContext::new(env, service.clock.clone(), Telemetry::Off);
-    SweepUnsettled::connect(&context.expect("all variables")).expect("all variables")
+    service.function("sweep-unsettled")
 }
 
 /// Sweeps until nothing is left, after the hour in which campaigns are not looked through again.
@@ -62,8 +56,8 @@ async fn sweep_an_hour_later(service: &Service) {
     }
 }
 
-/// Enters with code, region and claim; returns the id.
-async fn enter(campaign: &TestCampaign, key: &str, number: u32, code: &str) -> String {
+/// Enters a phone with code, region and claim; returns the id.
+async fn enter_with(campaign: &TestCampaign, key: &str, number: u32, code: &str) -> String {
     let mut entry = body(&phone(number), code);
     entry["region"] = json!("Mwanza");
     entry["claimed"] = json!({ "branch": "kko", "items": [{ "key": "chai-250", "qty": 1 }] });
@@ -71,27 +65,31 @@ async fn enter(campaign: &TestCampaign, key: &str, number: u32, code: &str) -> S
     let reply = sending
         .header("idempotency-key", fresh_key())
         .json(&entry)
-        .send()
         .await;
     assert_eq!(reply.status, 200, "{}", reply.text);
     id_of(&reply)
 }
 
-fn submissions(service: &Service) -> Submissions {
-    Submissions::from_env(&service.env, &service.dynamodb()).expect("all variables")
-}
-
-async fn submission(campaign: &TestCampaign, environment: Environment, id: &str) -> Submission {
-    let found = submissions(&campaign.service)
-        .get(&campaign.scope(environment), id.parse().expect("an id"))
-        .await;
-    found.expect("it answers").expect("it is there")
+/// Enters a phone with its own live code; returns the id.
+async fn enter(campaign: &TestCampaign, number: u32) -> String {
+    let code = campaign.code(number.into());
+    enter_with(campaign, &campaign.live_key, number, &code).await
 }
 
 /// True if a live submission still has its phone.
 async fn has_phone(campaign: &TestCampaign, id: &str) -> bool {
-    let found = submission(campaign, Environment::Live, id).await;
-    found.phone.is_some()
+    campaign.record(id).await.phone.is_some()
+}
+
+/// A submission has lost all that is told of the person.
+async fn assert_deleted(campaign: &TestCampaign, environment: Environment, id: &str) -> Submission {
+    let after = campaign.record_in(environment, id).await;
+    assert_eq!(
+        (&after.phone, &after.region, &after.claimed),
+        (&None, &None, &None),
+        "{id}"
+    );
+    after
 }
 
 /// Records done and left by a live deletion; true if finished.
@@ -111,38 +109,41 @@ async fn deletion(
     environment: Environment,
     data: PersonalData,
 ) -> Option<Deletion> {
-    let service = &campaign.service;
-    let retention =
-        RetentionTable::from_env(&service.env, &service.dynamodb()).expect("all variables");
-    let found = retention
+    let retention = campaign
+        .service
+        .tables
+        .retention
         .get(&campaign.config.slug)
-        .await
-        .expect("it answers");
-    found
-        .value
+        .await;
+    let retention = retention.expect("it answers").value;
+    retention
         .deletion(&campaign.config, environment, data)
         .cloned()
 }
 
-async fn photos(service: &Service, scope: &Scope) -> usize {
-    let s3 = Aws::for_function(&service.env).expect("all variables").s3();
-    let bucket = service
-        .env
-        .required("PHOTOS_BUCKET")
-        .expect("the stack sets it");
-    let prefix = format!("{}/{}/", scope.campaign, scope.environment);
-    let listed = s3
+async fn photos(campaign: &TestCampaign) -> usize {
+    let (service, scope) = (&campaign.service, campaign.live_scope());
+    let list = service
+        .aws()
+        .s3()
         .list_objects_v2()
-        .bucket(bucket)
-        .prefix(prefix)
-        .send()
-        .await
-        .expect("it answers");
+        .bucket(service.variable("PHOTOS_BUCKET"));
+    let prefix = format!("{}/{}/", scope.campaign, scope.environment);
+    let listed = list.prefix(prefix).send().await.expect("it answers");
     listed.contents().len()
 }
 
-async fn upload(campaign: &TestCampaign, key: &str) {
-    campaign.photo(key, &hardly_a_photo(), None).await;
+/// The numbers agree with the records.
+async fn assert_counted(counter: &mut Counter, campaign: &TestCampaign) {
+    counter.count_all().await;
+    let differing = differences(&campaign.service.env, &campaign.live_scope()).await;
+    assert!(differing.is_empty(), "{differing:?}");
+}
+
+async fn upload(campaign: &TestCampaign) {
+    campaign
+        .photo(&campaign.live_key, &hardly_a_photo(), None)
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -150,37 +151,28 @@ async fn phones_and_photos_go_on_their_days_and_the_entries_stay() {
     let service = Service::still();
     let campaign = ending(&service, |_| {}).await;
     let other = ending(&service, |config| config.retention = None).await;
-    let entered = enter(&campaign, &campaign.live_key, 1, &campaign.code(0)).await;
-    let refused = enter(&campaign, &campaign.live_key, 1, "K7M2-Q9XD-K7M2").await;
-    let tested = enter(&campaign, &campaign.test_key, 2, "TEST-0-VALID").await;
-    let kept = enter(&other, &other.live_key, 1, &other.code(0)).await;
-    upload(&campaign, &campaign.live_key).await;
-    upload(&other, &other.live_key).await;
-    let (live, elsewhere) = (campaign.live_scope(), other.live_scope());
+    let entered = enter(&campaign, 1).await;
+    let refused = enter_with(&campaign, &campaign.live_key, 1, "K7M2-Q9XD-K7M2").await;
+    let tested = enter_with(&campaign, &campaign.test_key, 2, "TEST-0-VALID").await;
+    let kept = enter(&other, 1).await;
+    upload(&campaign).await;
+    upload(&other).await;
 
     service.clock.advance(DAY * 2 - MINUTE * 61);
     sweep_an_hour_later(&service).await;
     assert_eq!(
-        photos(&service, &live).await,
+        photos(&campaign).await,
         1,
         "a day after the end has not passed"
     );
     sweep_an_hour_later(&service).await;
-    assert_eq!(
-        (
-            photos(&service, &live).await,
-            photos(&service, &elsewhere).await
-        ),
-        (0, 1)
-    );
+    assert_eq!((photos(&campaign).await, photos(&other).await), (0, 1));
     assert_eq!(
         progress(&campaign, PersonalData::Photos).await,
         (1, 0, true)
     );
-    assert_eq!(
-        deletion(&campaign, Environment::Live, PersonalData::Phones).await,
-        None
-    );
+    let phones = deletion(&campaign, Environment::Live, PersonalData::Phones);
+    assert_eq!(phones.await, None);
     assert!(has_phone(&campaign, &entered).await);
 
     let mut counter = Counter::new(&service.env, &service.clock);
@@ -192,14 +184,9 @@ async fn phones_and_photos_go_on_their_days_and_the_entries_stay() {
         (Environment::Live, &refused),
         (Environment::Test, &tested),
     ] {
-        let after = submission(&campaign, environment, id).await;
-        assert_eq!(
-            (&after.phone, &after.region, &after.claimed),
-            (&None, &None, &None),
-            "{id}"
-        );
+        assert_deleted(&campaign, environment, id).await;
     }
-    let after = submission(&campaign, Environment::Live, &entered).await;
+    let after = campaign.record(&entered).await;
     assert_eq!((after.status.entries(), after.revision), (1, 1));
     assert!(has_phone(&other, &kept).await, "it says nothing of phones");
     assert_eq!(
@@ -207,52 +194,26 @@ async fn phones_and_photos_go_on_their_days_and_the_entries_stay() {
         (2, 0, true)
     );
     let shown = campaign.read(&campaign.live_key, &entered).await;
-    assert_eq!(shown.fields(["state", "entries"]), json!(["accepted", 1]));
-    counter.count_all().await;
-    assert!(
-        differences(&service.env, &live).await.is_empty(),
-        "the numbers follow"
-    );
+    assert_eq!(shown.fields("state entries"), "accepted 1");
+    assert_counted(&mut counter, &campaign).await;
     sweep_an_hour_later(&service).await;
-    assert_eq!(
-        submission(&campaign, Environment::Live, &entered)
-            .await
-            .revision,
-        1,
-        "written once"
-    );
+    assert_eq!(campaign.record(&entered).await.revision, 1, "written once");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn limits_of_erased_persons_go_30_days_after_the_end() {
     let service = Service::still();
     let campaign = ending(&service, |config| config.retention = None).await;
-    let live = campaign.live_scope();
     for number in [1, 2] {
-        enter(
-            &campaign,
-            &campaign.live_key,
-            number,
-            &campaign.code(number.into()),
-        )
-        .await;
+        enter(&campaign, number).await;
     }
+    let id = campaign.entrant_id(Environment::Live, 1);
     let entrants = &service.tables.entrants;
-    let digest = |number| {
-        service_tests::service::entrant_id(&live, &phone(number).parse().expect("a phone"))
-    };
-    entrants
-        .keep_limits(&live, &digest(1), service.clock.now())
-        .await
-        .expect("it answers");
+    let scope = campaign.live_scope();
+    let kept = entrants.keep_limits(&scope, &id, service.clock.now());
+    kept.await.expect("it answers");
     let totals = async || {
-        let total = async |number| {
-            entrants
-                .get(&live, &digest(number), "")
-                .await
-                .expect("it answers")
-                .total
-        };
+        let total = async |number| campaign.entrant(Environment::Live, number).await.total;
         [total(1).await, total(2).await]
     };
     let mut counter = Counter::new(&service.env, &service.clock);
@@ -266,37 +227,26 @@ async fn limits_of_erased_persons_go_30_days_after_the_end() {
         progress(&campaign, PersonalData::Limits).await,
         (1, 0, true)
     );
-    counter.count_all().await;
-    assert!(
-        differences(&service.env, &live).await.is_empty(),
-        "the numbers stay"
-    );
+    assert_counted(&mut counter, &campaign).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn entry_after_phone_deletion_is_recorded_without_the_person() {
     let service = Service::still();
     let campaign = ending(&service, |_| {}).await;
-    let live = Environment::Live;
     service.clock.advance(DAY * 3 - MINUTE * 2);
-    let early = enter(&campaign, &campaign.live_key, 1, &campaign.code(0)).await;
+    let early = enter(&campaign, 1).await;
     assert!(has_phone(&campaign, &early).await);
     service.clock.advance(MINUTE);
-    let just_before = enter(&campaign, &campaign.live_key, 2, &campaign.code(1)).await;
+    let just_before = enter(&campaign, 2).await;
     sweep_an_hour_later(&service).await;
     assert_eq!(
         progress(&campaign, PersonalData::Phones).await,
         (2, 0, true)
     );
-    let late = enter(&campaign, &campaign.live_key, 3, &campaign.code(2)).await;
-    let revisions = [(&early, 1), (&just_before, 0), (&late, 0)];
-    for (id, revision) in revisions {
-        let after = submission(&campaign, live, id).await;
-        assert_eq!(
-            (&after.phone, &after.region, &after.claimed),
-            (&None, &None, &None),
-            "{id}"
-        );
+    let late = enter(&campaign, 3).await;
+    for (id, revision) in [(&early, 1), (&just_before, 0), (&late, 0)] {
+        let after = assert_deleted(&campaign, Environment::Live, id).await;
         assert_eq!(
             (after.status.message_key().as_str(), after.revision),
             ("campaign_ended", revision)
@@ -309,16 +259,14 @@ async fn entry_after_phone_deletion_is_recorded_without_the_person() {
 async fn photos_that_are_sent_after_their_deletion_go_within_a_week() {
     let service = Service::still();
     let campaign = ending(&service, |_| {}).await;
-    let live = campaign.live_scope();
     service.clock.advance(DAY * 2);
     sweep_an_hour_later(&service).await;
-    upload(&campaign, &campaign.live_key).await;
-    service.clock.advance(DAY);
-    sweep_an_hour_later(&service).await;
-    assert_eq!(photos(&service, &live).await, 1);
-    service.clock.advance(DAY * 6);
-    sweep_an_hour_later(&service).await;
-    assert_eq!(photos(&service, &live).await, 0);
+    upload(&campaign).await;
+    for (wait, left) in [(DAY, 1), (DAY * 6, 0)] {
+        service.clock.advance(wait);
+        sweep_an_hour_later(&service).await;
+        assert_eq!(photos(&campaign).await, left);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -326,63 +274,43 @@ async fn nothing_goes_while_unsettled_or_without_an_end() {
     let service = Service::still();
     let campaign = ending(&service, |_| {}).await;
     let endless = ending(&service, |config| config.window.end = None).await;
-    let entered = enter(&campaign, &campaign.live_key, 1, &campaign.code(0)).await;
-    let kept = enter(&endless, &endless.live_key, 1, &endless.code(0)).await;
-    upload(&campaign, &campaign.live_key).await;
+    let entered = enter(&campaign, 1).await;
+    let kept = enter(&endless, 1).await;
+    upload(&campaign).await;
     let typed = campaign.typed(&campaign.live_key, "GOOD010001", TIME).await;
     let pending = campaign
-        .with_receipt(&campaign.live_key, &phone(2), &campaign.code(1), &typed)
-        .send()
+        .with_receipt(&campaign.live_key, &phone(2), &campaign.code(2), &typed)
         .await;
     assert_eq!(pending.field("state"), "pending");
     service.clock.advance(DAY * 4);
     sweep_an_hour_later(&service).await;
     assert!(has_phone(&campaign, &entered).await);
-    assert_eq!(photos(&service, &campaign.live_scope()).await, 1);
-    assert_eq!(
-        (
-            postponed(&campaign).await,
-            progress(&campaign, PersonalData::Phones).await.2
-        ),
-        (Some(PostponeReason::Unsettled), false)
-    );
-    let test = deletion(&campaign, Environment::Test, PersonalData::Phones)
-        .await
-        .expect("it is done");
-    assert!(
-        test.finished_at.is_some(),
-        "the other environment does not wait"
-    );
+    assert_eq!(photos(&campaign).await, 1);
+    assert_eq!(postponed(&campaign).await, Some(PostponeReason::Unsettled));
+    assert!(!progress(&campaign, PersonalData::Phones).await.2);
+    // The other environment does not wait.
+    let test = deletion(&campaign, Environment::Test, PersonalData::Phones).await;
+    assert!(test.expect("it has begun").finished_at.is_some());
 
     Settler::new(&service).settle_due().await;
-    let scope = campaign.live_scope();
-    assert_eq!(
-        submissions(&service)
-            .count_unsettled(&scope)
-            .await
-            .expect("it answers"),
-        0
-    );
+    let submissions = service.tables.store.submissions();
+    let unsettled = submissions.count_unsettled(&campaign.live_scope()).await;
+    assert_eq!(unsettled.expect("it answers"), 0);
     sweep_an_hour_later(&service).await;
     assert!(!has_phone(&campaign, &entered).await);
     assert!(!has_phone(&campaign, &id_of(&pending)).await);
-    assert_eq!(photos(&service, &scope).await, 0);
+    assert_eq!(photos(&campaign).await, 0);
     assert!(has_phone(&endless, &kept).await);
-    assert_eq!(
-        deletion(&endless, Environment::Live, PersonalData::Phones).await,
-        None
-    );
+    let begun = deletion(&endless, Environment::Live, PersonalData::Phones);
+    assert_eq!(begun.await, None);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_waits_for_a_second_person_is_left_and_found_a_day_later() {
     let service = Service::still();
     let campaign = ending(&service, |_| {}).await;
-    let (first, second) = (
-        enter(&campaign, &campaign.live_key, 1, &campaign.code(0)).await,
-        enter(&campaign, &campaign.live_key, 2, &campaign.code(1)).await,
-    );
-    let before = submission(&campaign, Environment::Live, &first).await;
+    let (first, second) = (enter(&campaign, 1).await, enter(&campaign, 2).await);
+    let before = campaign.record(&first).await;
     let approval = Approval {
         change: ProposedChange::Correct(Correction::Reopen),
         decision: OperatorDecision {
@@ -398,41 +326,26 @@ async fn what_waits_for_a_second_person_is_left_and_found_a_day_later() {
         revision: 1,
         ..before.clone()
     };
-    let store =
-        SubmissionStore::from_env(&service.env, &service.dynamodb()).expect("all variables");
-    assert!(
-        store
-            .annotate(&before, &proposed)
-            .await
-            .expect("it answers")
-    );
+    let annotated = service.tables.store.annotate(&before, &proposed).await;
+    assert!(annotated.expect("it answers"));
     service.clock.advance(DAY * 4);
     sweep_an_hour_later(&service).await;
-    assert_eq!(
-        submission(&campaign, Environment::Live, &first).await,
-        proposed
-    );
+    assert_eq!(campaign.record(&first).await, proposed);
     assert!(!has_phone(&campaign, &second).await);
     assert_eq!(
         progress(&campaign, PersonalData::Phones).await,
         (1, 1, false)
     );
-    assert_eq!(
-        postponed(&campaign).await,
-        Some(PostponeReason::SubmissionsLeft)
-    );
+    let reason = PostponeReason::SubmissionsLeft;
+    assert_eq!(postponed(&campaign).await, Some(reason));
 
     let decided = Submission {
         approval: None,
         revision: 2,
         ..proposed.clone()
     };
-    assert!(
-        store
-            .annotate(&proposed, &decided)
-            .await
-            .expect("it answers")
-    );
+    let annotated = service.tables.store.annotate(&proposed, &decided).await;
+    assert!(annotated.expect("it answers"));
     service.clock.advance(DAY);
     sweep_an_hour_later(&service).await;
     assert!(!has_phone(&campaign, &first).await);
@@ -509,11 +422,8 @@ async fn phones_stay_until_every_prize_is_handed_over() {
     let service = Service::still();
     let campaign = ending(&service, |_| {}).await;
     let scope = campaign.live_scope();
-    let (winner, next) = (
-        enter(&campaign, &campaign.live_key, 1, &campaign.code(0)).await,
-        enter(&campaign, &campaign.live_key, 2, &campaign.code(1)).await,
-    );
-    upload(&campaign, &campaign.live_key).await;
+    let (winner, next) = (enter(&campaign, 1).await, enter(&campaign, 2).await);
+    upload(&campaign).await;
     let stays = async |why: &str| {
         sweep_an_hour_later(&service).await;
         for id in [&winner, &next] {
@@ -522,30 +432,18 @@ async fn phones_stay_until_every_prize_is_handed_over() {
         let prizes = Some(PostponeReason::PrizesClaimed);
         assert_eq!(postponed(&campaign).await, prizes, "{why}");
     };
-    let draws = Draws::from_env(&service.env, &service.dynamodb()).expect("all variables");
+    let draws = &service.tables.draws;
     service.clock.advance(DAY * 3 - MINUTE * 30);
     let draw = frozen(service.clock.now());
-    record(&draws, &scope, &draw).await;
+    record(draws, &scope, &draw).await;
     service.clock.advance(DAY * 2);
     stays("the round is known, and the winners are not drawn").await;
-    assert_eq!(photos(&service, &scope).await, 0, "a prize needs no photo");
+    assert_eq!(photos(&campaign).await, 0, "a prize needs no photo");
 
     let now = service.clock.now();
-    let first = drawn(
-        1,
-        &submission(&campaign, Environment::Live, &winner).await,
-        now,
-    );
-    let added = draws
-        .add_contacts(
-            &scope,
-            &draw.name,
-            0,
-            std::slice::from_ref(&first),
-            Vec::new(),
-        )
-        .await;
-    assert!(added.expect("it answers"));
+    let first = [drawn(1, &campaign.record(&winner).await, now)];
+    let added = draws.add_contacts(&scope, &draw.name, 0, &first, Vec::new());
+    assert!(added.await.expect("it answers"));
     let (signature, randomness) = (String::new(), String::new());
     let outcome = DrawOutcome {
         signature,
@@ -553,15 +451,11 @@ async fn phones_stay_until_every_prize_is_handed_over() {
         drawn_at: now,
         drawn_by: operator(),
     };
-    assert!(
-        draws
-            .finish(&scope, &draw.name, &outcome)
-            .await
-            .expect("it answers")
-    );
+    let finished = draws.finish(&scope, &draw.name, &outcome).await;
+    assert!(finished.expect("it answers"));
     service.clock.advance(DAY * 2);
     stays("the winner is not called").await;
-    let mut before = first;
+    let [mut before] = first;
     for event in [
         ContactEvent::Reached,
         ContactEvent::Identified,
@@ -573,12 +467,8 @@ async fn phones_stay_until_every_prize_is_handed_over() {
             event,
         };
         let after = before.after(step).expect("it follows");
-        assert!(
-            draws
-                .change_contact(&scope, &before, &after)
-                .await
-                .expect("it answers")
-        );
+        let changed = draws.change_contact(&scope, &before, &after).await;
+        assert!(changed.expect("it answers"));
         before = after;
         stays("a day after the last step has not passed").await;
     }
@@ -603,14 +493,14 @@ async fn phones_stay_until_every_prize_is_handed_over() {
 async fn a_draw_that_was_published_too_late_to_be_run_keeps_no_phones() {
     let service = Service::still();
     let campaign = ending(&service, |_| {}).await;
-    let entered = enter(&campaign, &campaign.live_key, 1, &campaign.code(0)).await;
-    let draws = Draws::from_env(&service.env, &service.dynamodb()).expect("all variables");
+    let entered = enter(&campaign, 1).await;
+    let draws = &service.tables.draws;
     let frozen = frozen(service.clock.now());
     let late = Draw {
         published_at: Some(frozen.round_at),
         ..frozen
     };
-    record(&draws, &campaign.live_scope(), &late).await;
+    record(draws, &campaign.live_scope(), &late).await;
     service.clock.advance(DAY * 4);
     sweep_an_hour_later(&service).await;
     assert!(!has_phone(&campaign, &entered).await);
@@ -620,7 +510,7 @@ async fn a_draw_that_was_published_too_late_to_be_run_keeps_no_phones() {
 async fn a_prolonged_campaign_keeps_its_phones_until_it_ends_again() {
     let service = Service::still();
     let mut campaign = ending(&service, |_| {}).await;
-    let entered = enter(&campaign, &campaign.live_key, 1, &campaign.code(0)).await;
+    let entered = enter(&campaign, 1).await;
     service.clock.advance(DAY * 4);
     campaign.config.window.end = Some(service.clock.now().after(DAY));
     campaign.apply().await;
@@ -639,7 +529,7 @@ async fn an_interrupted_sweep_is_finished_by_the_next() {
     const STRIDE: usize = 11;
     let service = Service::still();
     let faults = Interceptor::at(0, FaultKind::DiesBefore);
-    let faulty = service.with_env(faults.in_front_of_all(&AWS, &service.env).await);
+    let faulty = service.behind(&faults, &AWS).await;
     for (number, call) in (0..).step_by(STRIDE).enumerate() {
         let phones = |config: &mut Campaign| {
             config.retention = Some(RetentionDays {
@@ -648,10 +538,7 @@ async fn an_interrupted_sweep_is_finished_by_the_next() {
             });
         };
         let campaign = ending(&service, phones).await;
-        let (first, second) = (
-            enter(&campaign, &campaign.live_key, 1, &campaign.code(0)).await,
-            enter(&campaign, &campaign.live_key, 2, &campaign.code(1)).await,
-        );
+        let (first, second) = (enter(&campaign, 1).await, enter(&campaign, 2).await);
         service.clock.advance(DAY * 3);
         let how = FaultKind::ALL[number % FaultKind::ALL.len()];
         faults.arm(call, how);
@@ -666,24 +553,19 @@ async fn an_interrupted_sweep_is_finished_by_the_next() {
         let was_made = faults.was_made();
         faults.disarm();
         for _ in 0..4 {
-            sweeper(&service)
-                .handle(Tick::default())
-                .await
-                .expect("it sweeps");
+            let swept = sweeper(&service).handle(Tick::default()).await;
+            swept.expect("it sweeps");
         }
         for id in [&first, &second] {
-            let after = submission(&campaign, Environment::Live, id).await;
+            let after = campaign.record(id).await;
             assert_eq!(
                 (after.phone, after.revision),
                 (None, 1),
                 "{how:?} at {call}"
             );
         }
-        assert_eq!(
-            progress(&campaign, PersonalData::Phones).await,
-            (2, 0, true),
-            "{how:?} at {call}"
-        );
+        let progress = progress(&campaign, PersonalData::Phones).await;
+        assert_eq!(progress, (2, 0, true), "{how:?} at {call}");
         if !was_made {
             return;
         }

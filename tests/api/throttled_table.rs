@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use common::aws::settle_queue::SettleMessage;
 use common::clock::Clock;
 use common::domain::settling::{Dependency, STEP_LEASE};
 use futures_util::future::join_all;
@@ -36,11 +35,9 @@ struct Due {
 
 impl Due {
     async fn receipt(campaign: &TestCampaign, code: &str) -> Self {
-        let receipt = campaign.typed(&campaign.live_key, "GOOD010001", TIME).await;
-        let submitted = campaign
-            .with_receipt(&campaign.live_key, &phone(1), code, &receipt)
-            .send()
-            .await;
+        let key = &campaign.live_key;
+        let receipt = campaign.typed(key, "GOOD010001", TIME).await;
+        let submitted = campaign.with_receipt(key, &phone(1), code, &receipt).await;
         Self {
             campaign: campaign.clone(),
             submitted,
@@ -49,10 +46,8 @@ impl Due {
     }
 
     async fn code(service: &Service, url: String) -> Self {
-        let mut config = plain();
-        judged_by(url)(&mut config);
-        let campaign = TestCampaign::on(service, config).await;
-        let submitted = campaign.entry(&phone(1), "DOWN-1").send().await;
+        let campaign = TestCampaign::changed(service, judged_by(url)).await;
+        let submitted = campaign.entry(&phone(1), "DOWN-1").await;
         Self {
             campaign,
             submitted,
@@ -61,30 +56,17 @@ impl Due {
     }
 
     async fn deliver(&self, settler: &Settler) {
-        let scope = self.campaign.live_scope();
-        let submission_id = id_of(&self.submitted).parse().expect("an id");
-        settler
-            .deliver_to(
-                self.dependency,
-                &SettleMessage {
-                    scope,
-                    submission_id,
-                },
-            )
-            .await;
+        let message = self.campaign.message(&id_of(&self.submitted));
+        settler.deliver_to(self.dependency, &message).await;
     }
 
     async fn is_accepted(&self) -> bool {
-        let now = self
-            .campaign
-            .read(&self.campaign.live_key, &id_of(&self.submitted))
-            .await;
-        now.field("state") == "accepted"
+        self.campaign.shown(&self.submitted).await.field("state") == "accepted"
     }
 }
 
 fn throttle_all(proxy: &Interceptor, service: &Service, variable: &'static str) {
-    let throttled_table = Some(service.env.required(variable).expect("the stack sets it"));
+    let throttled_table = Some(service.variable(variable));
     let disturbance = Disturbance {
         throttled_percent: 100,
         throttled_table,
@@ -97,10 +79,7 @@ fn throttle_all(proxy: &Interceptor, service: &Service, variable: &'static str) 
 /// all succeed once.
 async fn throttle(variable: &'static str, refused: &[&str], waiting: &[Dependency]) {
     let partner = simulated(|_| {}).await;
-    let database = Service::with_options(Options {
-        background: false,
-        ..Options::default()
-    });
+    let database = Service::without_background();
     let (service, proxy) = stack_over(&database).await;
     let settler = Settler::new(&service);
     let codes = TestCampaign::on(&service, plain()).await;
@@ -139,16 +118,13 @@ async fn throttle(variable: &'static str, refused: &[&str], waiting: &[Dependenc
     proxy.disturb_no_more();
 
     for (name, request) in &requests {
-        let (first, again) = (request.clone().send().await, request.clone().send().await);
-        assert_eq!(
-            (first.status.as_u16(), again.status.as_u16()),
-            (200, 200),
-            "{name}: {}",
-            again.text
-        );
+        let (first, again) = (request.clone().await, request.clone().await);
+        for reply in [&first, &again] {
+            assert_eq!(reply.status, 200, "{name}: {}", reply.text);
+        }
         assert_eq!(first.field("id"), again.field("id"), "{name}");
     }
-    let listed = codes.lookup(&phone(1)).send().await;
+    let listed = codes.lookup(&phone(1)).await;
     assert_eq!(len_of(&listed.field("submissions")), 1, "{}", listed.text);
     assert_eq!(listed.field("total_entries"), 1);
     for due in due.iter().filter(|due| waiting.contains(&due.dependency)) {
@@ -233,10 +209,7 @@ async fn while_the_table_of_receipts_is_throttled_no_receipt_is_lost() {
 #[tokio::test]
 async fn refused_last_write_of_a_step_leaves_none_to_an_operator() {
     let partner = simulated(|_| {}).await;
-    let database = Service::with_options(Options {
-        background: false,
-        ..Options::default()
-    });
+    let database = Service::without_background();
     let (service, proxy) = stack_over(&database).await;
     let receipts = TestCampaign::changed(&service, code_and_receipt).await;
     let code = receipts.code(0);

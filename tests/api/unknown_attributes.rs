@@ -10,8 +10,7 @@ use common::domain::draw::FreezeLock;
 use common::domain::ids::SubmissionId;
 use common::runtime::event_handler::EventHandler;
 use common::store::code_books::SaveError;
-use common::store::draws::Draws;
-use common::store::submissions::{self, Submissions};
+use common::store::submissions;
 use service_tests::campaign::{TestCampaign, phone, plain};
 use service_tests::partners::{judged_by, simulated};
 use service_tests::receipts::{Settler, TIME, id_of, receipts_alone};
@@ -83,21 +82,19 @@ impl<'a> Planted<'a> {
 #[tokio::test]
 async fn foreign_attributes_stay_when_a_receipt_settles() {
     let service = Service::still();
-    let campaign = TestCampaign::on(&service, {
-        let mut config = plain();
-        receipts_alone(&mut config);
-        config.window.end = Some(service.clock.now().after(DAY));
+    let end = service.clock.now().after(DAY);
+    let campaign = TestCampaign::changed(&service, |config| {
+        receipts_alone(config);
+        config.window.end = Some(end);
         config.retention = Some(Retention {
             phones_days: Some(1),
             photos_days: None,
         });
-        config
     })
     .await;
     let typed = campaign.typed(&campaign.live_key, "GOOD010001", TIME).await;
     let sent = campaign
         .with_receipt(&campaign.live_key, &phone(1), "", &typed)
-        .send()
         .await;
     let id = id_of(&sent);
     let planted = Planted::in_submission(&campaign, &id).await;
@@ -114,17 +111,7 @@ async fn foreign_attributes_stay_when_a_receipt_settles() {
     for _ in 0..6 {
         sweeper.handle(Tick::default()).await.expect("it sweeps");
     }
-    let scope = campaign.live_scope();
-    let table = Submissions::from_env(&service.env, &service.dynamodb()).expect("all variables");
-    let found = table.get(&scope, id.parse().expect("an id")).await;
-    assert!(
-        found
-            .expect("it answers")
-            .expect("it is there")
-            .phone
-            .is_none(),
-        "its retention is over"
-    );
+    assert!(campaign.record(&id).await.phone.is_none());
     planted.assert_kept("retention").await;
 }
 
@@ -133,7 +120,7 @@ async fn foreign_attributes_stay_when_a_partner_answers() {
     let service = Service::still();
     let partner = simulated(|_| {}).await;
     let campaign = TestCampaign::changed(&service, judged_by(partner.url())).await;
-    let sent = campaign.entry(&phone(1), "DOWN-1").send().await;
+    let sent = campaign.entry(&phone(1), "DOWN-1").await;
     assert_eq!(sent.field("state"), "unknown", "{}", sent.text);
     let id = id_of(&sent);
     let planted = Planted::in_submission(&campaign, &id).await;
@@ -193,7 +180,7 @@ async fn foreign_attributes_stay_when_a_freeze_lock_changes() {
     let service = Service::still();
     let campaign = TestCampaign::on(&service, plain()).await;
     let scope = campaign.live_scope();
-    let draws = Draws::from_env(&service.env, &service.dynamodb()).expect("all variables");
+    let draws = &service.tables.draws;
     let lock = |id: &str| FreezeLock {
         id: id.to_owned(),
         draw: "week-03".parse().expect("a name"),

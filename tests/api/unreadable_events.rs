@@ -3,14 +3,13 @@
 
 use std::path::PathBuf;
 
-use http::{HeaderMap, HeaderName, StatusCode};
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
 use service_tests::contract;
 use service_tests::environment::Environment as Process;
 use service_tests::event;
 use service_tests::http::Reply;
-use service_tests::text::{parse_json, text_of};
+use service_tests::text::parse_json;
 
 const CAMPAIGN: &str = "/api/v1/campaign";
 const SUBMISSIONS: &str = "/api/v1/submissions";
@@ -22,28 +21,7 @@ async fn start(function: &'static str, campaign: &TestCampaign) -> Process {
 
 async fn reply_to(environment: &mut Process, event: &Value) -> Reply {
     let answer = environment.invoke(event).await.expect("an answer");
-    let header = |(name, value): (&String, &Value)| {
-        let name: HeaderName = name.parse().expect("a name");
-        (
-            name,
-            value.as_str().expect("text").parse().expect("a value"),
-        )
-    };
-    let headers: HeaderMap = answer["headers"]
-        .as_object()
-        .expect("headers")
-        .iter()
-        .map(header)
-        .collect();
-    let status = answer["statusCode"]
-        .as_u64()
-        .and_then(|status| u16::try_from(status).ok());
-    let status = StatusCode::from_u16(status.expect("a number")).expect("a status");
-    Reply {
-        status,
-        headers,
-        text: text_of(&answer["body"]).to_owned(),
-    }
+    event::reply(&answer)
 }
 
 /// The log line of the last request.

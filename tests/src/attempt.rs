@@ -48,7 +48,7 @@ impl<'a> Attempt<'a> {
     /// Sends `bad`, then shows that the phone has no submission, and the valid request enters under
     /// the same Idempotency-Key.
     pub async fn assert_rejected_without_effect(&self, bad: RequestBuilder) -> Reply {
-        let refused = bad.send().await;
+        let refused = bad.await;
         assert!(refused.status.is_client_error(), "{}", refused.text);
         // An own address: the limit on look-ups never applies.
         let address = format!("10.{}.1.1", self.number);
@@ -56,7 +56,6 @@ impl<'a> Attempt<'a> {
             .campaign
             .lookup(&phone(self.number))
             .header("svc-client-ip", address)
-            .send()
             .await;
         assert_eq!(
             lookup.field("submissions"),
@@ -64,7 +63,7 @@ impl<'a> Attempt<'a> {
             "after {}",
             refused.text
         );
-        let entered = self.good().send().await;
+        let entered = self.good().await;
         assert_eq!(
             entered.field("message_key"),
             "entered",

@@ -1,6 +1,7 @@
 //! A campaign for one test, with keys and codes, as an operator sets it up.
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use common::app::auth::{DEFAULT_PER_MINUTE, key_prefix};
 use common::domain::campaign::{Campaign, CodePolicy, PhoneLimits, Window, WrongCodeLimit};
@@ -8,14 +9,17 @@ use common::domain::cipher::{SecretKey, printed};
 use common::domain::code::Alphabet;
 use common::domain::code_record::CodeKey;
 use common::domain::codebook::{Batch, BatchStatus, CodeBook, DEFAULT_CODE_SYMBOLS, Origin};
+use common::domain::entrant::Entrant;
+use common::domain::ids::EntrantId;
 use common::domain::message::MessageOverrides;
+use common::domain::phone::Phone;
 use common::domain::scope::{Environment, Scope};
 use common::random;
 use common::store::api_keys::{ApiKeyRecord, KeyHash};
 use serde_json::{Value, json};
 
 use crate::http::{Reply, RequestBuilder, request};
-use crate::service::Service;
+use crate::service::{Service, entrant_id};
 
 const MINTED: u64 = 100;
 
@@ -69,6 +73,11 @@ impl TestCampaign {
         Self::on(service, config).await
     }
 
+    /// [`plain`] on a stack whose clock stands.
+    pub async fn at_noon() -> Self {
+        Self::on(&Service::at_noon(), plain()).await
+    }
+
     pub async fn on(service: &Service, config: Campaign) -> Self {
         assert!(
             service
@@ -112,6 +121,30 @@ impl TestCampaign {
                 .await
                 .expect("the campaign is written")
         );
+    }
+
+    /// Advances the stack's clock.
+    pub fn advance(&self, span: Duration) {
+        self.service.clock.advance(span);
+    }
+
+    /// Adds a phone to the blocklist, or removes it.
+    pub async fn set_blocked(&self, environment: Environment, number: u32, blocked: bool) {
+        let (scope, phone) = (self.scope(environment), parsed_phone(number));
+        let changed = self.service.set_blocked(&scope, &phone, blocked).await;
+        changed.expect("the table");
+    }
+
+    /// A phone's counts.
+    pub async fn entrant(&self, environment: Environment, number: u32) -> Entrant {
+        let (scope, phone) = (self.scope(environment), parsed_phone(number));
+        let entrant = self.service.entrant(&scope, &phone, "").await;
+        entrant.expect("the table")
+    }
+
+    /// The id of a phone's records.
+    pub fn entrant_id(&self, environment: Environment, number: u32) -> EntrantId {
+        entrant_id(&self.scope(environment), &parsed_phone(number))
     }
 
     pub fn scope(&self, environment: Environment) -> Scope {
@@ -275,7 +308,7 @@ impl TestCampaign {
     }
 
     pub async fn submit(&self, phone: &str, code: &str) -> Reply {
-        self.submission(phone, code).send().await
+        self.submission(phone, code).await
     }
 
     pub fn check(&self, code: &str) -> RequestBuilder {
@@ -317,6 +350,10 @@ pub fn fresh_key() -> String {
 /// A valid phone.
 pub fn phone(number: u32) -> String {
     format!("+2557{}", 10_000_000 + number)
+}
+
+fn parsed_phone(number: u32) -> Phone {
+    phone(number).parse().expect("a phone")
 }
 
 /// Keys that all test campaigns share: only the scope separates their codes.

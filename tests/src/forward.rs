@@ -1,7 +1,6 @@
 //! Reverse proxies, each with a function that answers calls. Calls are forwarded unchanged, with
 //! the original host header, because that is signed.
 
-use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use axum::Router;
@@ -15,10 +14,9 @@ use http::request::Parts;
 use local::stack::EndpointProxy;
 use reqwest::Client;
 use serde_json::Value;
-use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-use crate::serving::{Serving, on_a_thread};
+use crate::serving::{Serving, listen, on_a_thread};
 
 /// More than any request.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
@@ -177,10 +175,7 @@ pub(crate) async fn serve_on_a_thread(router: Router) -> (String, Serving) {
 
 /// Binds a free port: URL, and the serving future.
 async fn bind(router: Router) -> (String, impl Future<Output = ()>) {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-        .await
-        .expect("a free port");
-    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let (listener, url) = listen().await;
     let serving = axum::serve(listener, router).into_future();
     (url, async { serving.await.expect("it serves") })
 }

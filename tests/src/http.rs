@@ -1,5 +1,6 @@
 //! An HTTP client that checks replies against the API description.
 
+use std::pin::Pin;
 use std::sync::LazyLock;
 
 use bytes::Bytes;
@@ -9,6 +10,7 @@ use reqwest::{Client, Request};
 use serde_json::{Value, json};
 
 use crate::contract::{self, Described};
+use crate::text;
 
 /// Keeps no connection, which would belong to one test's runtime.
 static CLIENT: LazyLock<Client> = LazyLock::new(|| {
@@ -123,6 +125,16 @@ impl RequestBuilder {
     }
 }
 
+/// Sends it.
+impl IntoFuture for RequestBuilder {
+    type Output = Reply;
+    type IntoFuture = Pin<Box<dyn Future<Output = Reply> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.send())
+    }
+}
+
 impl Reply {
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error} in {}", self.text))
@@ -138,8 +150,17 @@ impl Reply {
         self.json()[name].clone()
     }
 
-    pub fn fields<const N: usize>(&self, names: [&str; N]) -> Value {
-        names.map(|name| self.field(name)).to_vec().into()
+    /// Fields in one line, as in [`text::fields`].
+    #[track_caller]
+    pub fn fields(&self, names: &str) -> String {
+        text::fields(&self.json(), names)
+    }
+
+    /// Status and body in lines, with placeholders for varying values.
+    pub fn snapshot(&self) -> String {
+        let mut body = self.json();
+        replace(&mut body);
+        format!("{} {body:#}", self.status.as_u16())
     }
 
     /// An error's code; panics otherwise.
@@ -159,13 +180,6 @@ impl Reply {
     /// True if a limit refused it, with this `Retry-After` in seconds.
     pub fn is_rate_limited(&self, retry_after: &str) -> bool {
         self.status == 429 && self.header("retry-after") == Some(retry_after)
-    }
-
-    /// Status and body, with placeholders for varying values.
-    pub fn redacted(&self) -> Value {
-        let mut body = self.json();
-        replace(&mut body);
-        json!([self.status.as_u16(), body])
     }
 
     /// Such as `422 validation_failed phone`.

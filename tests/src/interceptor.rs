@@ -227,6 +227,14 @@ impl Interceptor {
         wait_for(&self.inner.died, |died| *died).await;
     }
 
+    /// Works until done, or until the process has to die.
+    pub async fn cut<T>(&self, work: impl Future<Output = T>) {
+        tokio::select! {
+            _ = work => {}
+            () = self.death() => {}
+        }
+    }
+
     /// Queues faults, each for the next call of its operation.
     pub fn play(&self, faults: impl IntoIterator<Item = Fault>) {
         self.inner.state().faults.extend(faults);

@@ -38,6 +38,6 @@ pub mod random;
 pub mod receipts;
 pub mod roles;
 pub mod service;
-mod serving;
+pub mod serving;
 pub mod template;
 pub mod text;

@@ -4,18 +4,16 @@ use std::time::Duration;
 
 use crate::text::text_of;
 use aws_sdk_dynamodb::types::AttributeValue;
-use common::app::job::EventContext;
 use common::aws::settle_queue::SettleMessage;
 use common::domain::campaign::{Campaign, CodePolicy};
 use common::domain::ids::SubmissionId;
 use common::domain::receipt::rules::{Branch, OnNoMatch, Product, ProductRange, ReceiptRules};
 use common::domain::scope::Environment;
 use common::domain::settling::Dependency;
+use common::domain::submission::Submission;
 use common::runtime::event_handler::EventHandler;
 use common::runtime::sqs_batch::{SqsBatchResponse, SqsEvent, SqsMessage};
-use common::store::submissions::{self, DueSubmission, Submissions};
-use common::telemetry::Telemetry;
-use local::stack::as_function;
+use common::store::submissions::{self, DueSubmission};
 use serde_json::{Value, json};
 use settle_partners::SettlePartners;
 use settle_receipts::SettleReceipts;
@@ -88,7 +86,6 @@ impl TestCampaign {
     pub async fn typed(&self, key: &str, code: &str, time: &str) -> String {
         let reply = self
             .receipt(key, &json!({ "type": "typed", "code": code, "time": time }))
-            .send()
             .await;
         assert_eq!(
             (reply.status.as_u16(), reply.field("state")),
@@ -101,11 +98,8 @@ impl TestCampaign {
 
     /// Creates and uploads a photo; returns the receipt's id.
     pub async fn photo(&self, key: &str, photo: &[u8], qr_payload: Option<&str>) -> String {
-        let reply = self
-            .receipt(key, &announced(photo, qr_payload))
-            .send()
-            .await;
-        let uploaded = upload(&reply, photo.to_vec()).send().await;
+        let reply = self.receipt(key, &announced(photo, qr_payload)).await;
+        let uploaded = upload(&reply, photo.to_vec()).await;
         assert_eq!(uploaded.status, 200, "{}", uploaded.text);
         id_of(&reply)
     }
@@ -128,11 +122,7 @@ impl TestCampaign {
 
     /// Writes a value that this build cannot read.
     pub async fn make_unreadable(&self, id: &str) {
-        let table = self
-            .service
-            .env
-            .required("SUBMISSIONS_TABLE")
-            .expect("the stack sets it");
+        let table = self.service.variable("SUBMISSIONS_TABLE");
         let text = |text: &str| AttributeValue::S(text.to_owned());
         let update = self.service.dynamodb().update_item().table_name(table);
         let id: SubmissionId = id.parse().expect("an id");
@@ -143,6 +133,23 @@ impl TestCampaign {
         update.send().await.expect("the table");
     }
 
+    /// The record of a live submission.
+    pub async fn record(&self, id: &str) -> Submission {
+        self.record_in(Environment::Live, id).await
+    }
+
+    pub async fn record_in(&self, environment: Environment, id: &str) -> Submission {
+        let submissions = self.service.tables.store.submissions();
+        let id = id.parse().expect("an id");
+        let found = submissions.get(&self.scope(environment), id).await;
+        found.expect("it answers").expect("it is there")
+    }
+
+    /// The message that asks to settle a live submission.
+    pub fn message(&self, id: &str) -> SettleMessage {
+        SettleMessage::new(&self.live_scope(), id.parse().expect("an id"))
+    }
+
     /// The reply's submission, now.
     pub async fn shown(&self, reply: &Reply) -> Reply {
         self.read(&self.live_key, &id_of(reply)).await
@@ -150,7 +157,6 @@ impl TestCampaign {
 
     pub async fn read(&self, key: &str, id: &str) -> Reply {
         self.with_key(key, "GET", &format!("/api/v1/submissions/{id}"))
-            .send()
             .await
     }
 }
@@ -192,18 +198,14 @@ pub struct Settler {
     service: Service,
     receipts: SettleReceipts,
     partners: SettlePartners,
-    submissions: Submissions,
 }
 
 impl Settler {
     pub fn new(service: &Service) -> Self {
-        let submissions =
-            Submissions::from_env(&service.env, &service.dynamodb()).expect("the table");
         Self {
             service: service.clone(),
-            receipts: function(service, "settle-receipts"),
-            partners: function(service, "settle-partners"),
-            submissions,
+            receipts: service.function("settle-receipts"),
+            partners: service.function("settle-partners"),
         }
     }
 
@@ -215,10 +217,7 @@ impl Settler {
             let mut left = due.clone();
             while !left.is_empty() {
                 for due in &left {
-                    let message = SettleMessage {
-                        scope: due.scope.clone(),
-                        submission_id: due.submission_id,
-                    };
+                    let message = SettleMessage::new(&due.scope, due.submission_id);
                     let reply = self.deliver_to(dependency, &message).await;
                     assert_eq!(reply, SqsBatchResponse::default(), "no message fails");
                 }
@@ -240,7 +239,8 @@ impl Settler {
     }
 
     async fn due_with(&self, dependency: Dependency) -> Vec<DueSubmission> {
-        self.submissions
+        let submissions = self.service.tables.store.submissions();
+        submissions
             .due(dependency, self.service.clock.now(), 100)
             .await
             .expect("the index")
@@ -269,14 +269,6 @@ impl Settler {
         self.service.clock.advance(span);
         self.settle_due().await
     }
-}
-
-/// Uses the function's access key.
-fn function<F: EventHandler>(service: &Service, name: &str) -> F {
-    let env = as_function(&service.env, name);
-    let background = EventContext::new(env, service.clock.clone(), Telemetry::Off);
-    F::connect(&background.expect("the stack sets every variable"))
-        .expect("the stack sets every variable")
 }
 
 fn event(message: &SettleMessage) -> SqsEvent {

@@ -5,9 +5,10 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use aws_sdk_dynamodb::Client;
+use common::app::job::EventContext;
 use common::aws::Aws;
 use common::clock::Clock;
-use common::config::Env;
+use common::config::{ConfigError, Env};
 use common::domain::code_record::{CodeHold, CodeKey};
 use common::domain::entrant::Entrant;
 use common::domain::ids::EntrantId;
@@ -17,13 +18,18 @@ use common::domain::scope::Scope;
 use common::domain::submission::OperatorDecision;
 use common::domain::timestamp::Timestamp;
 use common::error::StoreError;
+use common::runtime::event_handler::EventHandler;
 use common::store::api_keys::ApiKeys;
 use common::store::campaigns::Campaigns;
 use common::store::code_books::CodeBooks;
 use common::store::codes::Codes;
+use common::store::draws::Draws;
 use common::store::entrants::Entrants;
+use common::store::retention::RetentionTable;
+use common::store::submission_writes::SubmissionStore;
+use common::telemetry::Telemetry;
 use local::sqs::QueueClock;
-use local::stack::{EndpointProxy, Options, Stack};
+use local::stack::{EndpointProxy, Options, Stack, as_function};
 
 use crate::iam_guard::{self, Allows, Call, Record};
 use crate::interceptor::Interceptor;
@@ -59,6 +65,26 @@ pub struct Tables {
     pub codes: Codes,
     pub code_books: CodeBooks,
     pub entrants: Entrants,
+    pub store: SubmissionStore,
+    pub draws: Draws,
+    pub retention: RetentionTable,
+}
+
+impl Tables {
+    fn from_env(env: &Env) -> Result<Self, ConfigError> {
+        let aws = Aws::for_function(env)?;
+        let client = &aws.dynamodb();
+        Ok(Self {
+            campaigns: Campaigns::from_env(env, client)?,
+            keys: ApiKeys::from_env(env, client)?,
+            codes: Codes::from_env(env, client)?,
+            code_books: CodeBooks::from_env(env, &aws)?,
+            entrants: Entrants::from_env(env, client)?,
+            store: SubmissionStore::from_env(env, client)?,
+            draws: Draws::from_env(env, client)?,
+            retention: RetentionTable::from_env(env, client)?,
+        })
+    }
 }
 
 /// Variables, with others in place of some.
@@ -151,9 +177,7 @@ impl Service {
     }
 
     pub fn database_url(&self) -> String {
-        self.env
-            .required("AWS_ENDPOINT_URL_DYNAMODB")
-            .expect("the stack sets it")
+        self.variable("AWS_ENDPOINT_URL_DYNAMODB")
     }
 
     /// The stack with other variables for new functions.
@@ -162,6 +186,33 @@ impl Service {
             env,
             ..self.clone()
         }
+    }
+
+    /// The stack with other values of some variables for new functions.
+    pub fn with_variables(&self, others: &[(&str, &str)]) -> Self {
+        self.with_env(env_with(&self.env, others))
+    }
+
+    /// The stack whose new functions reach these endpoints through an interceptor.
+    pub async fn behind(&self, interceptor: &Interceptor, endpoints: &[&'static str]) -> Self {
+        self.with_env(interceptor.in_front_of_all(endpoints, &self.env).await)
+    }
+
+    /// A function that handles events, with its access key.
+    pub fn function<F: EventHandler>(&self, name: &str) -> F {
+        let env = as_function(&self.env, name);
+        let context = EventContext::new(env, self.clock.clone(), Telemetry::Off);
+        F::connect(&context.expect("the stack sets every variable"))
+            .expect("the stack sets every variable")
+    }
+
+    pub fn aws(&self) -> Aws {
+        Aws::for_function(&self.env).expect("the stack sets every variable")
+    }
+
+    /// A variable of the stack.
+    pub fn variable(&self, name: &'static str) -> String {
+        self.env.required(name).expect("the stack sets it")
     }
 
     /// The stack with another clock for new functions.
@@ -173,9 +224,7 @@ impl Service {
     }
 
     pub fn dynamodb(&self) -> Client {
-        Aws::for_function(&self.env)
-            .expect("the stack sets every variable")
-            .dynamodb()
+        self.aws().dynamodb()
     }
 
     /// Adds to the blocklist, or removes.
@@ -217,7 +266,7 @@ impl Service {
     /// All codes of a scope that are held or redeemed.
     pub async fn holds(&self, scope: &Scope) -> Vec<CodeHold> {
         let client = self.dynamodb();
-        let table = self.env.required("CODES_TABLE").expect("the stack sets it");
+        let table = self.variable("CODES_TABLE");
         let pages = client
             .scan()
             .table_name(table)
@@ -259,23 +308,13 @@ struct Started {
 impl Started {
     /// New clients: connections belong to a test's runtime.
     fn service(&self) -> Service {
-        let aws = Aws::for_function(&self.env).expect("the stack sets every variable");
-        let client = aws.dynamodb();
-        let env = &self.env;
         Service {
             base_url: self.base_url.clone(),
-            env: env.clone(),
+            env: self.env.clone(),
             variables: self.variables.clone(),
             clock: self.clock.clone(),
             queue_clock: self.queue_clock.clone(),
-            tables: Tables {
-                campaigns: Campaigns::from_env(env, &client)
-                    .expect("the stack sets every variable"),
-                keys: ApiKeys::from_env(env, &client).expect("the stack sets every variable"),
-                codes: Codes::from_env(env, &client).expect("the stack sets every variable"),
-                code_books: CodeBooks::from_env(env, &aws).expect("the stack sets every variable"),
-                entrants: Entrants::from_env(env, &client).expect("the stack sets every variable"),
-            },
+            tables: Tables::from_env(&self.env).expect("the stack sets every variable"),
             _serving: Arc::clone(&self.serving),
         }
     }

@@ -31,6 +31,20 @@ pub fn parse_json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
+/// Fields in one line: `accepted 1` for `state entries`; a path has dots, as in `items.0.key`.
+#[track_caller]
+pub fn fields(value: &Value, names: &str) -> String {
+    let field = |name: &str| {
+        let path = format!("/{}", name.replace('.', "/"));
+        match value.pointer(&path) {
+            Some(Value::String(text)) => text.clone(),
+            Some(value) => value.to_string(),
+            None => panic!("no {name} in {value}"),
+        }
+    };
+    names.split(' ').map(field).collect::<Vec<_>>().join(" ")
+}
+
 #[track_caller]
 pub fn text_of(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("no text: {value}"))

@@ -2,89 +2,74 @@
 
 use common::domain::message::MessageKey;
 use common::domain::submission::transition::{Findings, Transition};
-use common::store::submission_writes::{SettleResult, SubmissionStore};
+use common::store::submission_writes::SettleResult;
 use receipt_photo::{Look, jpeg, png, qr_photo, webp};
 use serde_json::json;
-use service_tests::receipts::{id_of, receipts_alone};
+use service_tests::campaign::TestCampaign;
+use service_tests::http::Reply;
+use service_tests::receipts::{Settler, id_of, receipts_alone};
 
-use super::{entered, set_up, status, submit_receipt};
+use super::{ENTERED, UNDER_REVIEW, declined, photo_of, set_up, status, submit_receipt};
 
 const PAYLOAD: &str = "https://verify.tra.go.tz/GOOD010001_101530";
 
-fn photo(payloads: &[&str]) -> image::GrayImage {
-    qr_photo(payloads, &Look::default(), 1).expect("a photo")
+fn hopeless() -> Vec<u8> {
+    let look = Look {
+        blur: 15.0,
+        shake: 40.0,
+        ..Look::default()
+    };
+    let photo = qr_photo(&[PAYLOAD], &look, 1).expect("a photo");
+    jpeg(&photo, 50).expect("a file")
 }
 
-fn hopeless() -> image::GrayImage {
-    qr_photo(
-        &[PAYLOAD],
-        &Look {
-            blur: 15.0,
-            shake: 40.0,
-            ..Look::default()
-        },
-        1,
-    )
-    .expect("a photo")
+/// Uploads a photo, announced as JPEG, and settles its submission.
+async fn settled(
+    (campaign, settler): &(TestCampaign, Settler),
+    number: u32,
+    photo: &[u8],
+    payload: Option<&str>,
+) -> Reply {
+    let receipt = campaign.photo(&campaign.live_key, photo, payload).await;
+    let submitted = submit_receipt(campaign, number, &receipt).await;
+    assert_eq!(submitted.field("message_key"), "receipt_received");
+    assert_eq!(settler.settle_due().await, 1);
+    submitted
 }
 
 #[tokio::test]
-async fn photo_is_read_whatever_its_format_and_name() {
-    let (campaign, settler) = set_up(receipts_alone).await;
+async fn photo_is_read_whatever_its_format_and_content() {
+    let set_up = set_up(receipts_alone).await;
+    let photo = |code: &str| {
+        let payload = format!("https://verify.tra.go.tz/{code}_101530");
+        qr_photo(&[&payload], &Look::default(), 1).expect("a photo")
+    };
+    let polyglot = [&photo_of(&[PAYLOAD]), &b"PK\x03\x04<html><script>"[..]].concat();
+    let ten_codes = photo_of(&["https://verify.tra.go.tz/GOOD010004_101530"; 10]);
     let files = [
-        ("GOOD010001", jpeg as fn(&image::GrayImage, u8) -> _),
-        ("GOOD010002", |photo: &image::GrayImage, _| png(photo)),
-        ("GOOD010003", |photo: &image::GrayImage, _| webp(photo)),
+        png(&photo("GOOD010002")).expect("a file"),
+        webp(&photo("GOOD010003")).expect("a file"),
+        polyglot,
+        ten_codes,
     ];
-    for (number, (code, encode)) in (1..).zip(files) {
-        let photo = photo(&[&format!("https://verify.tra.go.tz/{code}_101530")]);
-        // Announced as JPEG, whatever they are.
-        let receipt = campaign
-            .photo(
-                &campaign.live_key,
-                &encode(&photo, 85).expect("a file"),
-                None,
-            )
-            .await;
-        let submitted = submit_receipt(&campaign, number, &receipt).await;
-        settler.settle_due().await;
-        assert_eq!(status(&campaign, &submitted).await, entered(), "{code}");
+    for (number, file) in (1..).zip(files) {
+        let submitted = settled(&set_up, number, &file, None).await;
+        assert_eq!(status(&set_up.0, &submitted).await, ENTERED, "{number}");
     }
 }
 
 #[tokio::test]
 async fn a_payload_that_came_along_needs_no_reading() {
-    let (campaign, settler) = set_up(receipts_alone).await;
-    let blank = jpeg(&hopeless(), 50).expect("a file");
-    let receipt = campaign
-        .photo(&campaign.live_key, &blank, Some(PAYLOAD))
-        .await;
-    let submitted = submit_receipt(&campaign, 1, &receipt).await;
-    settler.settle_due().await;
-    assert_eq!(status(&campaign, &submitted).await, entered());
+    let set_up = set_up(receipts_alone).await;
+    let submitted = settled(&set_up, 1, &hopeless(), Some(PAYLOAD)).await;
+    assert_eq!(status(&set_up.0, &submitted).await, ENTERED);
 }
 
 #[tokio::test]
 async fn unreadable_photo_is_for_a_person_and_no_picture_declined() {
-    let (campaign, settler) = set_up(receipts_alone).await;
-    let good = jpeg(&photo(&[PAYLOAD]), 85).expect("a file");
-    let review = |reason: &str| {
-        (
-            json!(["pending", "under_review", "receipt_received", 0]),
-            json!([reason]),
-        )
-    };
-    let declined = (
-        json!(["rejected", "declined", "receipt_unreadable", 0]),
-        json!(["receipt_unreadable", "photo_not_decoded"]),
-    );
-    let elsewhere = jpeg(&photo(&["https://example.com/GOOD010001_101530"]), 85).expect("a file");
-    let no_time = jpeg(&photo(&["https://verify.tra.go.tz/GOOD010001"]), 85).expect("a file");
-    let two = [
-        "https://verify.tra.go.tz/GOOD010001_101530",
-        "https://verify.tra.go.tz/GOOD010002_101530",
-    ];
-    let two = jpeg(&photo(&two), 85).expect("a file");
+    let set_up = set_up(receipts_alone).await;
+    let good = photo_of(&[PAYLOAD]);
+    let two = [PAYLOAD, "https://verify.tra.go.tz/GOOD010002_101530"];
     let huge_png = [
         b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice(),
         &20_000u32.to_be_bytes(),
@@ -92,127 +77,66 @@ async fn unreadable_photo_is_for_a_person_and_no_picture_declined() {
         b"\x08\0\0\0\0\xc6\x1b\x19\xe5",
     ]
     .concat();
-    let huge_webp = b"RIFF\x1e\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0\xff\xff\xff\xff\xff\xff".to_vec();
-    let animation = b"RIFF\x16\0\0\0WEBPVP8X\x0a\0\0\0\x02\0\0\0\x0f\0\0\x0f\0\0".to_vec();
-    let cases = [
-        (
-            "hopeless",
-            jpeg(&hopeless(), 50).expect("a file"),
-            review("no_qr_code"),
-        ),
-        ("elsewhere", elsewhere, review("no_receipt_in_qr_codes")),
-        ("no time", no_time, review("no_time_in_qr_code")),
-        ("two receipts", two, review("several_receipts_in_photo")),
-        (
-            "no picture",
-            b"\xff\xd8\xff\xe0 and nothing more".to_vec(),
-            declined.clone(),
-        ),
-        ("no header", good[..20].to_vec(), declined),
-        ("truncated", good[..600].to_vec(), review("photo_damaged")),
-        ("20,000 x 20,000", huge_png, review("photo_too_large")),
-        ("a huge canvas", huge_webp, review("photo_too_large")),
-        ("an animation", animation, review("photo_animated")),
+    let huge_webp = b"RIFF\x1e\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0\xff\xff\xff\xff\xff\xff";
+    let animation = b"RIFF\x16\0\0\0WEBPVP8X\x0a\0\0\0\x02\0\0\0\x0f\0\0\x0f\0\0";
+    let elsewhere = photo_of(&["https://example.com/GOOD010001_101530"]);
+    let no_time = photo_of(&["https://verify.tra.go.tz/GOOD010001"]);
+    let cases: [(&[u8], &str); 8] = [
+        (&hopeless(), "no_qr_code"),
+        (&elsewhere, "no_receipt_in_qr_codes"),
+        (&no_time, "no_time_in_qr_code"),
+        (&photo_of(&two), "several_receipts_in_photo"),
+        (&good[..600], "photo_damaged"),
+        (&huge_png, "photo_too_large"),
+        (huge_webp, "photo_too_large"),
+        (animation, "photo_animated"),
     ];
-    for (number, (what, file, (expected, reasons))) in (1..).zip(cases) {
-        let receipt = campaign.photo(&campaign.live_key, &file, None).await;
-        let submitted = submit_receipt(&campaign, number, &receipt).await;
-        assert_eq!(
-            submitted.field("message_key"),
-            "receipt_received",
-            "{what}: {}",
-            submitted.text
-        );
-        assert_eq!(settler.settle_due().await, 1, "{what}");
-        assert_eq!(status(&campaign, &submitted).await, expected, "{what}");
-        let now = campaign.shown(&submitted).await;
-        assert_eq!(now.field("reasons"), reasons, "{what}");
+    for (number, (file, reason)) in (1..).zip(cases) {
+        let submitted = settled(&set_up, number, file, None).await;
+        let now = status(&set_up.0, &submitted).await;
+        assert_eq!(now, UNDER_REVIEW, "{reason}");
+        let now = set_up.0.shown(&submitted).await;
+        assert_eq!(now.field("reasons"), json!([reason]));
+    }
+    let nothing = b"\xff\xd8\xff\xe0 and nothing more".as_slice();
+    for (number, file) in [(11, nothing), (12, &good[..20])] {
+        let submitted = settled(&set_up, number, file, None).await;
+        let now = status(&set_up.0, &submitted).await;
+        assert_eq!(now, declined("receipt_unreadable"), "{number}");
+        let reasons = set_up.0.shown(&submitted).await.field("reasons");
+        let expected = json!(["receipt_unreadable", "photo_not_decoded"]);
+        assert_eq!(reasons, expected, "{number}");
     }
 }
 
 #[tokio::test]
 async fn photo_sent_before_names_the_submission_that_sent_it() {
-    let (campaign, settler) = set_up(receipts_alone).await;
-    let file = jpeg(&hopeless(), 50).expect("a file");
-    let mut submitted = Vec::new();
-    for number in 1..=2 {
-        let receipt = campaign.photo(&campaign.live_key, &file, None).await;
-        submitted.push(submit_receipt(&campaign, number, &receipt).await);
-        settler.settle_due().await;
-    }
+    let set_up = set_up(receipts_alone).await;
+    let (campaign, file) = (&set_up.0, hopeless());
     let mut kept = Vec::new();
-    for submitted in &submitted {
-        let id = id_of(submitted).parse().expect("an id");
-        let store = SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb())
-            .expect("the tables");
-        let scope = campaign.live_scope();
-        kept.push(
-            store
-                .submissions()
-                .get(&scope, id)
-                .await
-                .expect("the table")
-                .expect("it is there"),
-        );
+    for number in 1..=2 {
+        let submitted = settled(&set_up, number, &file, None).await;
+        kept.push(campaign.record(&id_of(&submitted)).await);
     }
+    let reasons = kept.iter().map(|kept| kept.reasons[0].as_str());
     assert_eq!(
-        kept.iter()
-            .map(|kept| kept.reasons[0].as_str())
-            .collect::<Vec<_>>(),
+        reasons.collect::<Vec<_>>(),
         ["no_qr_code", "photo_seen_before"]
     );
-    let anomaly = kept[1]
-        .settling
-        .as_ref()
-        .and_then(|settling| settling.anomaly.as_ref())
-        .expect("a surprise");
+    let settling = kept[1].settling.clone().expect("it is open");
     assert_eq!(
-        anomaly.summary,
+        settling.anomaly.expect("a surprise").summary,
         format!("submission {} sent the same photo", kept[0].reference())
     );
     // Once an operator rejects both, the file is new.
-    let store = SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb())
-        .expect("the tables");
+    let reject = Transition::reject(MessageKey::ReceiptUnreadable);
     for before in &kept {
-        let (transition, now) = (
-            Transition::reject(MessageKey::ReceiptUnreadable),
-            campaign.service.clock.now(),
-        );
-        let after = before
-            .apply(&transition, Findings::default(), now)
-            .expect("it is open");
-        assert_eq!(
-            store
-                .settle(before, &after, None)
-                .await
-                .expect("it answers"),
-            SettleResult::Committed
-        );
+        let after = before.apply(&reject, Findings::default(), campaign.service.clock.now());
+        let after = after.expect("it is open");
+        let written = campaign.service.tables.store.settle(before, &after, None);
+        assert_eq!(written.await.expect("it answers"), SettleResult::Committed);
     }
-    let receipt = campaign.photo(&campaign.live_key, &file, None).await;
-    let third = submit_receipt(&campaign, 3, &receipt).await;
-    settler.settle_due().await;
-    let now = campaign.shown(&third).await;
-    assert_eq!(now.field("reasons"), json!(["no_qr_code"]));
-}
-
-#[tokio::test]
-async fn ten_codes_of_one_receipt_are_one() {
-    let (campaign, settler) = set_up(receipts_alone).await;
-    let polyglot = [
-        jpeg(&photo(&[PAYLOAD]), 85).expect("a file"),
-        b"PK\x03\x04<html><script>".to_vec(),
-    ]
-    .concat();
-    let ten = jpeg(
-        &photo(&["https://verify.tra.go.tz/GOOD010002_101530"; 10]),
-        85,
-    )
-    .expect("a file");
-    for (number, file) in [(1, polyglot), (2, ten)] {
-        let receipt = campaign.photo(&campaign.live_key, &file, None).await;
-        let submitted = submit_receipt(&campaign, number, &receipt).await;
-        settler.settle_due().await;
-        assert_eq!(status(&campaign, &submitted).await, entered(), "{number}");
-    }
+    let third = settled(&set_up, 3, &file, None).await;
+    let reasons = campaign.shown(&third).await.field("reasons");
+    assert_eq!(reasons, json!(["no_qr_code"]));
 }

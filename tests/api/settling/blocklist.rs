@@ -1,27 +1,17 @@
 //! A phone blocked while its submission is pending.
 
-use serde_json::json;
-use service_tests::campaign::phone;
-use service_tests::receipts::{TIME, receipts_alone};
+use common::domain::scope::Environment;
+use service_tests::receipts::receipts_alone;
 
-use super::{entered, set_up, status, submit_typed};
+use super::{ENTERED, enter, set_up, status};
 
 #[tokio::test]
 async fn a_pending_receipt_of_a_phone_just_blocked_is_refused() {
     let (campaign, settler) = set_up(receipts_alone).await;
-    let blocked = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
-    let other = submit_typed(&campaign, &phone(2), "", "GOOD010002", TIME).await;
-    let scope = campaign.live_scope();
-    let number = phone(1).parse().expect("a phone");
-    campaign
-        .service
-        .set_blocked(&scope, &number, true)
-        .await
-        .expect("the table");
+    let blocked = enter(&campaign, 1, "GOOD010001").await;
+    let other = enter(&campaign, 2, "GOOD010002").await;
+    campaign.set_blocked(Environment::Live, 1, true).await;
     settler.settle_due().await;
-    assert_eq!(
-        status(&campaign, &blocked).await,
-        json!(["rejected", null, "blocked", 0])
-    );
-    assert_eq!(status(&campaign, &other).await, entered());
+    assert_eq!(status(&campaign, &blocked).await, "rejected null blocked 0");
+    assert_eq!(status(&campaign, &other).await, ENTERED);
 }

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use common::config::Env;
 use common::domain::campaign::Campaign;
+use common::domain::scope::Environment;
 use common::domain::settling::STEP_LEASE;
 use common::runtime::http_handler::{ApiHandler, AppContext, Responder};
 use common::telemetry::Telemetry;
@@ -19,7 +19,6 @@ use service_tests::http::Reply;
 use service_tests::interceptor::{AWS, FaultKind, Interceptor};
 use service_tests::partners::{judged_by, simulated};
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of, receipts_alone};
-use service_tests::service::Service;
 
 use super::set_up;
 
@@ -73,24 +72,13 @@ impl Case {
 
 /// The function with a proxy before everything it calls.
 async fn cut_function(
-    service: &Service,
-    fault_injection: &Interceptor,
+    campaign: &TestCampaign,
+    faults: &Interceptor,
 ) -> ApiHandler<CreateSubmission> {
-    let mut proxied = Vec::new();
-    for variable in AWS {
-        let upstream = service.env.required(variable).expect("the stack sets it");
-        proxied.push((
-            variable.to_owned(),
-            fault_injection.in_front_of(&upstream).await,
-        ));
-    }
-    let env = service
-        .env
-        .clone()
-        .overridden_by(proxied.into_iter().collect::<Env>());
-    let env = as_function(&env, "create-submission");
-    let frame = Responder::from_env(&env, service.clock.clone(), Telemetry::Off)
-        .expect("the stack sets it");
+    let service = campaign.service.behind(faults, &AWS).await;
+    let env = as_function(&service.env, "create-submission");
+    let frame =
+        Responder::from_env(&env, service.clock, Telemetry::Off).expect("the stack sets it");
     let setup = AppContext::new(env, frame).expect("the stack sets every variable");
     ApiHandler::new(setup).expect("the stack sets every variable")
 }
@@ -116,7 +104,7 @@ async fn retried(campaign: &TestCampaign, key: &str, body: &Value) -> Reply {
         .header("idempotency-key", key)
         .json(body);
     loop {
-        let reply = sending.clone().send().await;
+        let reply = sending.clone().await;
         if reply.status == 200 {
             return reply;
         }
@@ -126,19 +114,21 @@ async fn retried(campaign: &TestCampaign, key: &str, body: &Value) -> Reply {
             .expect("a wait")
             .parse()
             .expect("seconds");
-        campaign.service.clock.advance(Duration::from_secs(wait));
+        campaign.advance(Duration::from_secs(wait));
     }
 }
 
 /// Injects each kind of fault at every call of a case, and checks the outcomes. Prints and returns
 /// the number of faults.
-async fn cut_everywhere(case: Case) -> usize {
+async fn cut_everywhere(kind: Kind, letters: &'static str, ends: &'static [Ends]) -> usize {
+    let case = Case {
+        kind,
+        letters,
+        ends,
+    };
     let partner = simulated(|_| {}).await;
-    let fault_injection = Interceptor::default();
-    let partner_url = format!(
-        "{}/redeem",
-        fault_injection.in_front_of(&partner.base_url).await
-    );
+    let faults = Interceptor::default();
+    let partner_url = faults.in_front_of(&partner.base_url).await + "/redeem";
     let (campaign, settler) = set_up(|campaign| case.campaign(campaign, partner_url)).await;
     let mut number = 0;
     let mut ends = BTreeSet::new();
@@ -146,16 +136,13 @@ async fn cut_everywhere(case: Case) -> usize {
         for call in 0.. {
             number += 1;
             let (key, body) = (fresh_key(), case.body(&campaign, number).await);
-            let victim = cut_function(&campaign.service, &fault_injection).await;
-            fault_injection.arm(call, how);
+            let victim = cut_function(&campaign, &faults).await;
+            faults.arm(call, how);
             let event = event(&campaign, &key, &body);
-            tokio::select! {
-                _ = event::answer(&victim, &event) => {}
-                () = fault_injection.death() => {}
-            }
+            faults.cut(event::answer(&victim, &event)).await;
             drop(victim);
-            let was_cut = fault_injection.was_made();
-            fault_injection.disarm();
+            let was_cut = faults.was_made();
+            faults.disarm();
             let context = format!("{case:?}, call {call} {how:?}");
             let reply = retried(&campaign, &key, &body).await;
             settle(&campaign, &settler).await;
@@ -170,12 +157,9 @@ async fn cut_everywhere(case: Case) -> usize {
         case.ends.iter().copied().collect(),
         "each of the ends was seen"
     );
-    let fault_injection = usize::try_from(number).expect("small") - FaultKind::ALL.len();
-    println!(
-        "{:?} {}: {fault_injection} cut points",
-        case.kind, case.letters
-    );
-    fault_injection
+    let cuts = usize::try_from(number).expect("small") - FaultKind::ALL.len();
+    println!("{:?} {}: {cuts} cut points", case.kind, case.letters);
+    cuts
 }
 
 /// Delivers and sweeps past an interrupted step's lease and some retries.
@@ -186,7 +170,7 @@ async fn settle(campaign: &TestCampaign, settler: &Settler) {
         Duration::from_secs(1),
         Duration::from_secs(30),
     ] {
-        campaign.service.clock.advance(wait);
+        campaign.advance(wait);
         settler.settle_due().await;
     }
 }
@@ -217,7 +201,6 @@ async fn check(
             format!("10.{}.{}.1", number / 200, number % 200),
         )
         .json(&json!({ "phone": phone(number) }))
-        .send()
         .await;
     let listed = lookup.field("submissions");
     assert_eq!(
@@ -232,16 +215,11 @@ async fn check(
     );
 
     let counts = end.0 != "rejected";
-    let scope = campaign.live_scope();
-    let phone = phone(number).parse().expect("a phone");
-    let entrant = campaign.service.entrant(&scope, &phone, "").await;
-    assert_eq!(
-        entrant.expect("an entrant").total,
-        u32::from(counts),
-        "{context}"
-    );
+    let entrant = campaign.entrant(Environment::Live, number).await;
+    assert_eq!(entrant.total, u32::from(counts), "{context}");
+
     let submission_id = id.parse().expect("an id");
-    let claims = campaign.service.holds(&scope).await;
+    let claims = campaign.service.holds(&campaign.live_scope()).await;
     let mine = claims
         .iter()
         .find(|claim| claim.submission_id == submission_id);
@@ -271,80 +249,44 @@ async fn check(
 
 #[tokio::test]
 async fn a_service_code_is_entered_once_wherever_its_request_is_cut() {
-    let fault_injection = cut_everywhere(Case {
-        kind: Kind::Code,
-        letters: "",
-        ends: &[ENTERED],
-    })
-    .await;
-    assert!(fault_injection >= 3 * 4, "{fault_injection}");
+    let cuts = cut_everywhere(Kind::Code, "", &[ENTERED]).await;
+    assert!(cuts >= 3 * 4, "{cuts}");
 }
 
 #[tokio::test]
 async fn a_receipt_is_entered_once_wherever_its_request_is_cut() {
-    let fault_injection = cut_everywhere(Case {
-        kind: Kind::Receipt,
-        letters: "GOOD",
-        ends: &[ENTERED],
-    })
-    .await;
-    assert!(fault_injection >= 3 * 5, "{fault_injection}");
+    let cuts = cut_everywhere(Kind::Receipt, "GOOD", &[ENTERED]).await;
+    assert!(cuts >= 3 * 5, "{cuts}");
 }
 
 #[tokio::test]
 async fn code_and_receipt_are_entered_once_wherever_they_are_cut() {
-    let fault_injection = cut_everywhere(Case {
-        kind: Kind::CodeAndReceipt,
-        letters: "GOOD",
-        ends: &[ENTERED],
-    })
-    .await;
-    assert!(fault_injection >= 3 * 5, "{fault_injection}");
+    let cuts = cut_everywhere(Kind::CodeAndReceipt, "GOOD", &[ENTERED]).await;
+    assert!(cuts >= 3 * 5, "{cuts}");
 }
 
 #[tokio::test]
 async fn declined_receipt_frees_its_code_wherever_it_is_cut() {
     let ends = &[("rejected", "receipt_wrong_store")];
-    let fault_injection = cut_everywhere(Case {
-        kind: Kind::CodeAndReceipt,
-        letters: "SHOP",
-        ends,
-    })
-    .await;
-    assert!(fault_injection >= 3 * 5, "{fault_injection}");
+    let cuts = cut_everywhere(Kind::CodeAndReceipt, "SHOP", ends).await;
+    assert!(cuts >= 3 * 5, "{cuts}");
 }
 
 #[tokio::test]
 async fn a_partners_code_is_redeemed_once_wherever_its_request_is_cut() {
-    let fault_injection = cut_everywhere(Case {
-        kind: Kind::Partner,
-        letters: "OKAY",
-        ends: &[ENTERED],
-    })
-    .await;
-    assert!(fault_injection >= 3 * 6, "{fault_injection}");
+    let cuts = cut_everywhere(Kind::Partner, "OKAY", &[ENTERED]).await;
+    assert!(cuts >= 3 * 6, "{cuts}");
 }
 
 #[tokio::test]
 async fn partners_refusal_frees_the_code_wherever_it_is_cut() {
-    let ends = &[("rejected", "invalid")];
-    let fault_injection = cut_everywhere(Case {
-        kind: Kind::Partner,
-        letters: "BADC",
-        ends,
-    })
-    .await;
-    assert!(fault_injection >= 3 * 6, "{fault_injection}");
+    let cuts = cut_everywhere(Kind::Partner, "BADC", &[("rejected", "invalid")]).await;
+    assert!(cuts >= 3 * 6, "{cuts}");
 }
 
 #[tokio::test]
 async fn partner_with_two_answers_redeems_for_nobody_refused() {
     let ends = &[ENTERED, ("unknown", "checking")];
-    let fault_injection = cut_everywhere(Case {
-        kind: Kind::Partner,
-        letters: "FLIP",
-        ends,
-    })
-    .await;
-    assert!(fault_injection >= 3 * 6, "{fault_injection}");
+    let cuts = cut_everywhere(Kind::Partner, "FLIP", ends).await;
+    assert!(cuts >= 3 * 6, "{cuts}");
 }

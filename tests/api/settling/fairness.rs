@@ -5,34 +5,24 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use common::aws::Aws;
 use common::aws::settle_queue::{self, SettleMessage, SettleQueues};
 use common::domain::scope::{Environment, Scope};
 use common::domain::settling::Dependency;
 use common::runtime::event_handler::EventHandler;
 use common::store::partner_leases::PartnerLeases;
 use common::store::turns::{Turn, TurnResult, Turns};
-use local::stack::Options;
-use service_tests::campaign::{TestCampaign, phone, plain};
+use service_tests::campaign::{TestCampaign, phone};
 use service_tests::environment::Environment as Process;
 use service_tests::event;
 use service_tests::http::Reply;
 use service_tests::partners::{judged_by, simulated};
-use service_tests::receipts::{Settler, TIME, hardly_a_photo, id_of, receipts_alone};
+use service_tests::receipts::{Settler, hardly_a_photo, id_of, receipts_alone};
 use service_tests::service::Service;
-use service_tests::text::parse_json;
+use service_tests::text::{fields, parse_json};
 use sweep_unsettled::Tick;
 
-use super::{SPEEDUP, entered, service, set_up, status, submit_typed};
+use super::{ENTERED, SPEEDUP, enter, service, set_up, status, submit_receipt};
 use crate::retention::sweeper;
-
-fn message_about(campaign: &TestCampaign, submitted: &Reply) -> SettleMessage {
-    let scope = campaign.live_scope();
-    SettleMessage {
-        scope,
-        submission_id: id_of(submitted).parse().expect("an id"),
-    }
-}
 
 #[tokio::test]
 async fn a_hundred_receipts_of_one_campaign_do_not_hold_up_another() {
@@ -40,19 +30,16 @@ async fn a_hundred_receipts_of_one_campaign_do_not_hold_up_another() {
     let honest = TestCampaign::changed(&junk.service, receipts_alone).await;
     let mut messages = Vec::new();
     for number in 0..100 {
-        let code = format!("NONE01{number:04}");
-        messages.push(message_about(
-            &junk,
-            &submit_typed(&junk, &phone(number), "", &code, TIME).await,
-        ));
+        let submitted = enter(&junk, number, &format!("NONE01{number:04}")).await;
+        messages.push(junk.message(&id_of(&submitted)));
     }
     // One message is delivered before the other campaign's receipt arrives.
     settler.deliver(&messages[0]).await;
-    let submitted = submit_typed(&honest, &phone(1), "", "GOOD010001", TIME).await;
+    let submitted = enter(&honest, 1, "GOOD010001").await;
     for message in &messages[1..3] {
         settler.deliver(message).await;
     }
-    assert_eq!(status(&honest, &submitted).await, entered());
+    assert_eq!(status(&honest, &submitted).await, ENTERED);
     assert_eq!(
         settler.due().await.len(),
         98,
@@ -62,10 +49,11 @@ async fn a_hundred_receipts_of_one_campaign_do_not_hold_up_another() {
 
 /// A campaign whose only lease is taken, so the queue settles.
 async fn left_to_the_queue(service: &Service, url: String) -> TestCampaign {
-    let mut config = plain();
-    judged_by(url)(&mut config);
-    config.partner.as_mut().expect("it was set").max_in_flight = 1;
-    let campaign = TestCampaign::on(service, config).await;
+    let campaign = TestCampaign::changed(service, |config| {
+        judged_by(url)(config);
+        config.partner.as_mut().expect("it was set").max_in_flight = 1;
+    })
+    .await;
     let leases = PartnerLeases::from_env(&service.env, &service.dynamodb()).expect("the table");
     let (scope, now) = (campaign.live_scope(), service.clock.now());
     let until = now.after(Duration::from_secs(600));
@@ -78,10 +66,8 @@ async fn left_to_the_queue(service: &Service, url: String) -> TestCampaign {
 }
 
 async fn submit_code(campaign: &TestCampaign, number: u32) -> Reply {
-    let reply = campaign
-        .entry(&phone(number), &format!("OKAY-{number}"))
-        .send()
-        .await;
+    let code = format!("OKAY-{number}");
+    let reply = campaign.entry(&phone(number), &code).await;
     assert_eq!(reply.field("state"), "unknown", "{}", reply.text);
     reply
 }
@@ -95,7 +81,7 @@ async fn many_codes_of_one_partner_do_not_hold_up_another() {
     let other = left_to_the_queue(&service, partner.url()).await;
     let mut messages = Vec::new();
     for number in 0..20 {
-        messages.push(message_about(&slow, &submit_code(&slow, number).await));
+        messages.push(slow.message(&id_of(&submit_code(&slow, number).await)));
     }
     // One message is delivered before the other campaign's code arrives.
     settler.deliver_to(deliver_to, &messages[0]).await;
@@ -105,7 +91,7 @@ async fn many_codes_of_one_partner_do_not_hold_up_another() {
     for message in &messages[1..3] {
         settler.deliver_to(deliver_to, message).await;
     }
-    assert_eq!(status(&other, &submitted).await[0], "accepted");
+    assert_eq!(other.shown(&submitted).await.field("state"), "accepted");
     assert_eq!(
         settler.due().await.len(),
         18,
@@ -126,7 +112,7 @@ async fn two_campaigns_of_fast_partners_get_every_other_step() {
     let second = left_to_the_queue(&service, partner.url()).await;
     let (mut messages, mut of_second) = (Vec::new(), Vec::new());
     for number in 0..6 {
-        messages.push(message_about(&first, &submit_code(&first, number).await));
+        messages.push(first.message(&id_of(&submit_code(&first, number).await)));
         // A partner redeems each code once.
         of_second.push(submit_code(&second, number + 10).await);
     }
@@ -135,7 +121,7 @@ async fn two_campaigns_of_fast_partners_get_every_other_step() {
     }
     let mut settled = 0;
     for submitted in &of_second {
-        settled += usize::from(status(&second, submitted).await[0] == "accepted");
+        settled += usize::from(second.shown(submitted).await.field("state") == "accepted");
     }
     assert_eq!((settled, settler.due().await.len()), (3, 6));
 }
@@ -169,23 +155,12 @@ async fn one_of_two_workers_gets_the_turn_that_both_have_seen() {
 
 #[tokio::test]
 async fn a_sweep_whose_first_queue_fails_fills_the_second_and_counts() {
-    let service = Service::with_options(Options {
-        background: false,
-        ..Options::default()
-    });
+    let service = Service::without_background();
     // Never asked.
     let campaign = left_to_the_queue(&service, "http://127.0.0.1:1/redeem".to_owned()).await;
     submit_code(&campaign, 1).await;
-    let mut config = plain();
-    receipts_alone(&mut config);
-    submit_typed(
-        &TestCampaign::on(&service, config).await,
-        &phone(1),
-        "",
-        "GOOD010001",
-        TIME,
-    )
-    .await;
+    let receipts = TestCampaign::changed(&service, receipts_alone).await;
+    enter(&receipts, 1, "GOOD010001").await;
     let mut variables = service.variables.clone();
     variables
         .get_mut(settle_queue::TAX_VARIABLE)
@@ -199,18 +174,9 @@ async fn a_sweep_whose_first_queue_fails_fills_the_second_and_counts() {
         "the sweep failed"
     );
     let line = parse_json(&environment.next_line().await);
-    let metrics = [
-        "Failed",
-        "Due",
-        "Hinted",
-        "OldestReviewSeconds",
-        "OldestDueSeconds",
-    ];
-    assert_eq!(
-        metrics.map(|name| line[name].as_u64()),
-        [Some(1), Some(1), Some(1), Some(0), None],
-        "{line}"
-    );
+    let metrics = "Failed Due Hinted OldestReviewSeconds";
+    assert_eq!(fields(&line, metrics), "1 1 1 0");
+    assert_eq!(line["OldestDueSeconds"].as_u64(), None);
 }
 
 #[tokio::test]
@@ -239,12 +205,12 @@ async fn sweep_counts_what_stood_in_the_audit_log_without_ops() {
 #[tokio::test]
 async fn a_sweep_sends_no_message_to_a_queue_that_is_full() {
     let (campaign, settler) = set_up(receipts_alone).await;
-    submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
-    let (env, tax) = (&campaign.service.env, Dependency::TaxAuthority);
-    let aws = Aws::for_function(env).expect("the stack sets every variable");
-    let queues = SettleQueues::from_env(&[tax], env, &aws).expect("the stack sets every variable");
+    enter(&campaign, 1, "GOOD010001").await;
+    let (service, tax) = (&campaign.service, Dependency::TaxAuthority);
+    let queues = SettleQueues::from_env(&[tax], &service.env, &service.aws());
+    let queues = queues.expect("the stack sets every variable");
     let waiting = async || queues.count_waiting(tax).await.expect("the queue");
-    let sweeper = sweeper(&campaign.service);
+    let sweeper = sweeper(service);
     sweeper.handle(Tick::default()).await.expect("it sweeps");
     assert_eq!(
         waiting().await,
@@ -270,8 +236,7 @@ async fn unreadable_photos_take_turns_with_another_campaigns() {
             let photo = campaign
                 .photo(&campaign.live_key, &hardly_a_photo(), None)
                 .await;
-            let sending = campaign.with_receipt(&campaign.live_key, &phone(number), "", &photo);
-            assert_eq!(sending.send().await.status, 200);
+            assert_eq!(submit_receipt(campaign, number, &photo).await.status, 200);
         }
     }
     let mut due = settler.due().await;
@@ -296,45 +261,26 @@ async fn unreadable_photos_take_turns_with_another_campaigns() {
 async fn unreadable_submissions_are_put_off_with_growing_waits() {
     let (campaign, settler) = set_up(receipts_alone).await;
     for number in 0..8 {
-        let odd = submit_typed(
-            &campaign,
-            &phone(number),
-            "",
-            &format!("GOOD0100{number:02}"),
-            TIME,
-        )
-        .await;
-        campaign.make_unreadable(&id_of(&odd)).await;
+        let odd = id_of(&enter(&campaign, number, &format!("GOOD0100{number:02}")).await);
+        campaign.make_unreadable(&odd).await;
         // It fails until it reaches the dead letters, which have an alarm.
-        assert_eq!(
-            settler
-                .deliver(&message_about(&campaign, &odd))
-                .await
-                .batch_item_failures
-                .len(),
-            1
-        );
+        let reply = settler.deliver(&campaign.message(&odd)).await;
+        assert_eq!(reply.batch_item_failures.len(), 1);
         assert_eq!(settler.due().await, [], "it is not due any more");
     }
-    let good = submit_typed(&campaign, &phone(9), "", "GOOD010099", TIME).await;
+    let good = enter(&campaign, 9, "GOOD010099").await;
     assert_eq!(settler.settle_due().await, 1);
-    assert_eq!(status(&campaign, &good).await, entered());
+    assert_eq!(status(&campaign, &good).await, ENTERED);
 
     let waits = [15, 60, 180, 360, 360].map(|minutes| Duration::from_mins(minutes) / SPEEDUP);
     for wait in waits {
-        campaign
-            .service
-            .clock
-            .advance(wait - Duration::from_millis(1));
+        campaign.advance(wait - Duration::from_millis(1));
         assert_eq!(settler.due().await, [], "before {wait:?}");
-        campaign.service.clock.advance(Duration::from_millis(1));
+        campaign.advance(Duration::from_millis(1));
         let due = settler.due().await;
         assert_eq!(due.len(), 8, "after {wait:?}");
         for due in due {
-            let message = SettleMessage {
-                scope: due.scope,
-                submission_id: due.submission_id,
-            };
+            let message = SettleMessage::new(&due.scope, due.submission_id);
             assert_eq!(settler.deliver(&message).await.batch_item_failures.len(), 1);
         }
     }
@@ -343,12 +289,8 @@ async fn unreadable_submissions_are_put_off_with_growing_waits() {
 #[tokio::test]
 async fn an_entry_of_the_index_that_is_not_understood_hides_no_other() {
     let (campaign, settler) = set_up(receipts_alone).await;
-    let good = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
-    let table = campaign
-        .service
-        .env
-        .required("SUBMISSIONS_TABLE")
-        .expect("the stack sets it");
+    let good = enter(&campaign, 1, "GOOD010001").await;
+    let table = campaign.service.variable("SUBMISSIONS_TABLE");
     let text = |text: &str| AttributeValue::S(text.to_owned());
     for shard in 0..4 {
         let put = campaign.service.dynamodb().put_item().table_name(&table);
@@ -360,5 +302,5 @@ async fn an_entry_of_the_index_that_is_not_understood_hides_no_other() {
             .expect("the table");
     }
     assert_eq!(settler.settle_due().await, 1);
-    assert_eq!(status(&campaign, &good).await, entered());
+    assert_eq!(status(&campaign, &good).await, ENTERED);
 }

@@ -20,12 +20,19 @@ mod throttle;
 mod uploads;
 
 use common::clock::Clock;
+use common::domain::campaign::Campaign;
 use local::stack::Options;
-use serde_json::{Value, json};
+use receipt_photo::{Look, jpeg, qr_photo};
 use service_tests::campaign::{TestCampaign, phone};
 use service_tests::http::Reply;
-use service_tests::receipts::{Settler, id_of};
+use service_tests::receipts::{Settler, TIME, id_of};
 use service_tests::service::{NOON, Service};
+
+/// The [`status`] after a good receipt.
+const ENTERED: &str = "accepted verified entered 1";
+const PENDING: &str = "pending null receipt_received 0";
+const UNDER_REVIEW: &str = "pending under_review receipt_received 0";
+const UNKNOWN: &str = "unknown null checking 0";
 
 /// Divides waits: minutes become seconds.
 const SPEEDUP: u32 = 60;
@@ -42,9 +49,7 @@ fn service() -> Service {
     })
 }
 
-async fn set_up(
-    change: impl FnOnce(&mut common::domain::campaign::Campaign),
-) -> (TestCampaign, Settler) {
+async fn set_up(change: impl FnOnce(&mut Campaign)) -> (TestCampaign, Settler) {
     let service = service();
     let settler = Settler::new(&service);
     (TestCampaign::changed(&service, change).await, settler)
@@ -59,38 +64,48 @@ async fn submit_typed(
 ) -> Reply {
     let key = &campaign.live_key;
     let receipt = campaign.typed(key, receipt, time).await;
-    let reply = campaign
-        .with_receipt(key, phone, code, &receipt)
-        .send()
-        .await;
+    let reply = campaign.with_receipt(key, phone, code, &receipt).await;
     assert_eq!(reply.status, 200, "{}", reply.text);
     reply
+}
+
+/// Submits a good receipt, or as its code says, from a phone.
+async fn enter(campaign: &TestCampaign, number: u32, receipt: &str) -> Reply {
+    submit_typed(campaign, &phone(number), "", receipt, TIME).await
+}
+
+/// The [`status`] of a receipt submitted and settled.
+async fn judged(set_up: &(TestCampaign, Settler), number: u32, receipt: &str) -> String {
+    let (campaign, settler) = set_up;
+    let submitted = enter(campaign, number, receipt).await;
+    settler.settle_due().await;
+    status(campaign, &submitted).await
+}
+
+/// State, review status, message key and entries.
+async fn status(campaign: &TestCampaign, submitted: &Reply) -> String {
+    status_with(campaign, &campaign.live_key, submitted).await
+}
+
+/// [`status`] for any key.
+async fn status_with(campaign: &TestCampaign, key: &str, submitted: &Reply) -> String {
+    let now = campaign.read(key, &id_of(submitted)).await;
+    now.fields("state review_status message_key entries")
+}
+
+fn declined(message_key: &str) -> String {
+    format!("rejected declined {message_key} 0")
+}
+
+/// A photo with these QR codes, as a JPEG file.
+pub(crate) fn photo_of(payloads: &[&str]) -> Vec<u8> {
+    let photo = qr_photo(payloads, &Look::default(), 1).expect("a photo");
+    jpeg(&photo, 85).expect("a file")
 }
 
 /// Submits a live receipt without a code.
 async fn submit_receipt(campaign: &TestCampaign, number: u32, receipt: &str) -> Reply {
     let key = &campaign.live_key;
     let sending = campaign.with_receipt(key, &phone(number), "", receipt);
-    sending.send().await
-}
-
-/// The [`status`] after a good receipt.
-fn entered() -> Value {
-    json!(["accepted", "verified", "entered", 1])
-}
-
-/// State, review status, message key and entries.
-async fn status(campaign: &TestCampaign, submitted: &Reply) -> Value {
-    standing_with(campaign, &campaign.live_key, submitted).await
-}
-
-/// [`status`] for any key.
-async fn standing_with(campaign: &TestCampaign, key: &str, submitted: &Reply) -> Value {
-    let now = campaign.read(key, &id_of(submitted)).await;
-    json!([
-        now.field("state"),
-        now.field("review_status"),
-        now.field("message_key"),
-        now.field("entries")
-    ])
+    sending.await
 }

@@ -5,29 +5,17 @@ use std::time::Duration;
 use common::domain::scope::Environment;
 use common::domain::settling::{Anomaly, Assignee, PendingSettlement};
 use common::domain::submission::Submission;
-use common::store::submission_writes::{SettleResult, SubmissionStore};
+use common::store::submission_writes::SettleResult;
 use service_tests::campaign::{TestCampaign, phone};
-use service_tests::receipts::{TIME, receipts_alone};
+use service_tests::receipts::{TIME, id_of, receipts_alone};
 
-use super::{set_up, submit_typed};
-
-fn store(campaign: &TestCampaign) -> SubmissionStore {
-    SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb())
-        .expect("the tables")
-}
+use super::{enter, set_up};
 
 #[tokio::test]
 async fn step_begun_too_often_is_left_with_what_was_met_before() {
     let (campaign, settler) = set_up(receipts_alone).await;
-    submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
-    let (store, scope) = (store(&campaign), campaign.live_scope());
-    let fresh = store
-        .submissions()
-        .list_unsettled(&scope)
-        .await
-        .expect("it answers")
-        .0
-        .remove(0);
+    let submitted = enter(&campaign, 1, "GOOD010001").await;
+    let fresh = campaign.record(&id_of(&submitted)).await;
     let anomaly = Anomaly {
         summary: "connect".to_owned(),
         excerpt: Some("Karibu".to_owned()),
@@ -42,20 +30,10 @@ async fn step_begun_too_often_is_left_with_what_was_met_before() {
         settling: Some(settling),
         ..fresh.changed(fresh.updated_at)
     };
-    assert_eq!(
-        store
-            .settle(&fresh, &begun, None)
-            .await
-            .expect("it answers"),
-        SettleResult::Committed
-    );
+    let written = campaign.service.tables.store.settle(&fresh, &begun, None);
+    assert_eq!(written.await.expect("it answers"), SettleResult::Committed);
     assert_eq!(settler.settle_due().await, 1);
-    let left = store
-        .submissions()
-        .get(&scope, fresh.submission_id)
-        .await
-        .expect("it answers");
-    let left = left.expect("it is there");
+    let left = campaign.record(&id_of(&submitted)).await;
     assert_eq!(left.reasons, ["step_never_finished"]);
     let settling = left.settling.expect("it is open");
     let anomaly = settling.anomaly.expect("it says why");
@@ -71,10 +49,9 @@ async fn step_begun_too_often_is_left_with_what_was_met_before() {
 async fn longest_wait_for_a_person_is_told_over_all_campaigns() {
     let (first, settler) = set_up(receipts_alone).await;
     let second = TestCampaign::changed(&first.service, receipts_alone).await;
-    let store = store(&first);
+    let submissions = first.service.tables.store.submissions();
     let longest = async |environment| {
-        store
-            .submissions()
+        submissions
             .longest_waiting_for_a_person(environment)
             .await
             .expect("it answers")
@@ -84,14 +61,11 @@ async fn longest_wait_for_a_person_is_told_over_all_campaigns() {
     for campaign in [&second, &first] {
         let key = &campaign.test_key;
         let receipt = campaign.typed(key, "TEST0REVIEW", TIME).await;
-        let submitted = campaign
-            .with_receipt(key, &phone(1), "", &receipt)
-            .send()
-            .await;
+        let submitted = campaign.with_receipt(key, &phone(1), "", &receipt).await;
         assert_eq!(submitted.status, 200, "{}", submitted.text);
         assert_eq!(settler.settle_due().await, 1);
         assert_eq!(longest(Environment::Test).await, Some(since));
-        first.service.clock.advance(Duration::from_secs(60));
+        first.advance(Duration::from_secs(60));
     }
     assert_eq!(
         longest(Environment::Live).await,
@@ -99,14 +73,9 @@ async fn longest_wait_for_a_person_is_told_over_all_campaigns() {
         "tests are left lying"
     );
     let scope = first.scope(Environment::Test);
-    assert_eq!(
-        store
-            .submissions()
-            .list_unsettled(&scope)
-            .await
-            .expect("it answers")
-            .0
-            .len(),
-        1
-    );
+    let (unsettled, _) = submissions
+        .list_unsettled(&scope)
+        .await
+        .expect("it answers");
+    assert_eq!(unsettled.len(), 1);
 }

@@ -7,7 +7,6 @@ use axum::Router;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::http::header::LOCATION;
-use common::aws::settle_queue::SettleMessage;
 use common::clock::Clock;
 use common::domain::receipt::schedule::LOOKUP_INTERVAL;
 use common::domain::settling::Dependency;
@@ -19,9 +18,10 @@ use service_tests::http::Reply;
 use service_tests::interceptor::{FaultKind, Interceptor};
 use service_tests::receipts::{Settler, TIME, hardly_a_photo, id_of, receipts_alone};
 use service_tests::service::{NOON, Service};
+use service_tests::serving::serve;
 use tokio::time::Instant;
 
-use super::{set_up, standing_with, submit_typed};
+use super::{enter, set_up};
 
 const GAP: Duration = LOOKUP_INTERVAL;
 /// Tolerance on a busy machine.
@@ -46,12 +46,7 @@ impl Portal {
             };
             std::future::ready((status, [(LOCATION, "/Home/Missing")]))
         };
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
-            .await
-            .expect("a port");
-        let url = format!("http://{}", listener.local_addr().expect("an address"));
-        tokio::spawn(async move { axum::serve(listener, Router::new().fallback(answer)).await });
-        url
+        serve(Router::new().fallback(answer)).await
     }
 
     /// Times since the first look-up.
@@ -87,8 +82,7 @@ async fn submitted(portal: &Portal, receipts: u32) -> (TestCampaign, Vec<Reply>)
     let campaign = TestCampaign::changed(&service, receipts_alone).await;
     let mut replies = Vec::new();
     for number in 0..receipts {
-        let code = format!("GOOD01{number:04}");
-        replies.push(submit_typed(&campaign, &phone(number), "", &code, TIME).await);
+        replies.push(enter(&campaign, number, &format!("GOOD01{number:04}")).await);
     }
     (campaign, replies)
 }
@@ -108,15 +102,15 @@ async fn settle_with(service: &Service, clocks: &[Clock], portal: &Portal, count
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lookups_of_many_environments_begin_a_gap_apart() {
     let portal = Portal::default();
-    let (campaign, replies) = submitted(&portal, 12).await;
-    let clocks = vec![campaign.service.clock.clone(); 12];
+    let (campaign, replies) = submitted(&portal, 6).await;
+    let clocks = vec![campaign.service.clock.clone(); 6];
     settle_with(&campaign.service, &clocks, &portal, replies.len()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn clocks_that_differ_bring_no_lookups_together() {
     let portal = Portal::default();
-    let (campaign, replies) = submitted(&portal, 8).await;
+    let (campaign, replies) = submitted(&portal, 5).await;
     // Everything is due by each clock; they differ by at most a minute.
     let clocks =
         [30, 60, 60, 90, 90].map(|seconds| Clock::manual(NOON.after(Duration::from_secs(seconds))));
@@ -152,30 +146,13 @@ async fn the_last_slot_tells_whose_look_up_had_it() {
 async fn an_environment_that_dies_with_a_slot_costs_one_gap() {
     let portal = Portal::default();
     let (campaign, replies) = submitted(&portal, 2).await;
-    let fault_injection = Interceptor::at(0, FaultKind::DiesBefore);
-    let authority = campaign
+    let faults = Interceptor::at(0, FaultKind::DiesBefore);
+    let service = campaign
         .service
-        .env
-        .required("TAX_AUTHORITY_URL")
-        .expect("the stack sets it");
-    let cut = (
-        "TAX_AUTHORITY_URL".to_owned(),
-        fault_injection.in_front_of(&authority).await,
-    );
-    let env = campaign
-        .service
-        .env
-        .clone()
-        .overridden_by([cut].into_iter().collect());
-    let victim = Settler::new(&campaign.service.with_env(env));
-    let message = SettleMessage {
-        scope: campaign.live_scope(),
-        submission_id: id_of(&replies[0]).parse().expect("an id"),
-    };
-    tokio::select! {
-        _ = victim.deliver(&message) => {}
-        () = fault_injection.death() => {}
-    }
+        .behind(&faults, &["TAX_AUTHORITY_URL"])
+        .await;
+    let message = campaign.message(&id_of(&replies[0]));
+    faults.cut(Settler::new(&service).deliver(&message)).await;
     let died = Instant::now();
     assert_eq!(
         Settler::new(&campaign.service).settle_due().await,
@@ -192,21 +169,14 @@ async fn only_a_look_up_takes_a_slot() {
     let slots = tax_turns(&campaign.service);
     let (test, live) = (&campaign.test_key, &campaign.live_key);
     let typed = campaign.typed(test, "TEST0VERIFIED", TIME).await;
-    let tested = campaign
-        .with_receipt(test, &phone(1), "", &typed)
-        .send()
-        .await;
+    let tested = campaign.with_receipt(test, &phone(1), "", &typed).await;
     let photo = campaign.photo(live, &hardly_a_photo(), None).await;
-    let unreadable = campaign
-        .with_receipt(live, &phone(2), "", &photo)
-        .send()
-        .await;
+    let unreadable = campaign.with_receipt(live, &phone(2), "", &photo).await;
     assert_eq!(settler.settle_due().await, 2);
-    assert_eq!(standing_with(&campaign, test, &tested).await[0], "accepted");
-    assert_eq!(
-        standing_with(&campaign, live, &unreadable).await[0],
-        "rejected"
-    );
+    for (key, submitted, state) in [(test, &tested, "accepted"), (live, &unreadable, "rejected")] {
+        let now = campaign.read(key, &id_of(submitted)).await;
+        assert_eq!(now.field("state"), state);
+    }
     let slots_taken = async || {
         slots
             .last()
@@ -215,7 +185,7 @@ async fn only_a_look_up_takes_a_slot() {
             .map(|last| last.number)
     };
     assert_eq!(slots_taken().await, Some(0), "the photo had a turn");
-    submit_typed(&campaign, &phone(3), "", "GOOD010001", TIME).await;
+    enter(&campaign, 3, "GOOD010001").await;
     assert_eq!(settler.settle_due().await, 1);
     assert_eq!(slots_taken().await, Some(1));
 }

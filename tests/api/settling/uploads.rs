@@ -1,11 +1,8 @@
 //! Storage events may be repeated and come in any order.
 
-use common::app::job::EventContext;
 use common::aws::photos::object_key;
-use common::config::Env;
 use common::domain::scope::Environment;
 use common::runtime::event_handler::EventHandler;
-use common::telemetry::Telemetry;
 use mark_receipt_uploaded::{MarkReceiptUploaded, StorageEvent};
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, phone};
@@ -15,9 +12,7 @@ use service_tests::service::Service;
 use super::set_up;
 
 fn marker(service: &Service) -> MarkReceiptUploaded {
-    let background = EventContext::new(service.env.clone(), service.clock.clone(), Telemetry::Off)
-        .expect("the stack sets every variable");
-    MarkReceiptUploaded::connect(&background).expect("the stack sets every variable")
+    service.function("mark-receipt-uploaded")
 }
 
 /// An event for these photos, with malformed records between.
@@ -45,7 +40,6 @@ fn event(campaign: &TestCampaign, ids: &[&str]) -> StorageEvent {
 async fn state(campaign: &TestCampaign, id: &str) -> Value {
     campaign
         .test("GET", &format!("/api/v1/receipts/{id}"))
-        .send()
         .await
         .field("state")
 }
@@ -61,12 +55,7 @@ async fn events_may_come_twice_late_among_others_or_for_nothing() {
     let second = campaign
         .photo(key, &hardly_a_photo(), Some("TEST0REVIEW"))
         .await;
-    let absent = id_of(
-        &campaign
-            .receipt(key, &announced(&[0; 9], None))
-            .send()
-            .await,
-    );
+    let absent = id_of(&campaign.receipt(key, &announced(&[0; 9], None)).await);
     assert_eq!(
         state(&campaign, &first).await,
         "awaiting_upload",
@@ -88,7 +77,6 @@ async fn events_may_come_twice_late_among_others_or_for_nothing() {
     assert_eq!(
         campaign
             .with_receipt(key, &phone(1), "", &first)
-            .send()
             .await
             .status,
         200
@@ -109,11 +97,8 @@ async fn an_event_whose_records_fail_comes_again() {
             .await,
     ];
     // With wrong credentials, reading either photo fails.
-    let wrong: Env = [("AWS_SECRET_ACCESS_KEY".to_owned(), "wrong".to_owned())]
-        .into_iter()
-        .collect();
-    let env = campaign.service.env.clone().overridden_by(wrong);
-    let blind = marker(&campaign.service.with_env(env));
+    let wrong = [("AWS_SECRET_ACCESS_KEY", "wrong")];
+    let blind = marker(&campaign.service.with_variables(&wrong));
     let event = event(&campaign, &[&ids[0], &ids[1]]);
     blind
         .handle(event.clone())
@@ -136,12 +121,10 @@ async fn a_submission_before_the_event_looks_for_itself() {
             &campaign.test_key,
             &announced(&hardly_a_photo(), Some("TEST0REVIEW")),
         )
-        .send()
         .await;
-    assert_eq!(upload(&made, hardly_a_photo()).send().await.status, 200);
+    assert_eq!(upload(&made, hardly_a_photo()).await.status, 200);
     let submitted = campaign
         .with_receipt(&campaign.test_key, &phone(1), "", &id_of(&made))
-        .send()
         .await;
     assert_eq!(submitted.field("message_key"), "receipt_received");
 }

@@ -6,6 +6,7 @@ use common::domain::campaign::PhoneLimits;
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
 use service_tests::http::{Reply, RequestBuilder};
+use service_tests::receipts::id_of;
 use service_tests::service::{NOON, Service};
 
 const HEADER: &str = "svc-test-time";
@@ -40,8 +41,8 @@ async fn entry_is_made_at_its_test_time_and_echoes_it() {
     let time = "2050-12-31T20:59:59.000Z";
     assert_eq!(reply.header(HEADER), Some(time));
     assert_eq!(
-        reply.fields(["created_at", "updated_at", "message_key"]),
-        json!([time, time, "entered"])
+        reply.fields("created_at updated_at message_key"),
+        format!("{time} {time} entered")
     );
     let found = campaign.lookup(&phone(1)).send().await;
     assert_eq!(found.header(HEADER), None);
@@ -204,8 +205,8 @@ async fn replay_keeps_the_first_time() {
         assert_eq!(again.header("idempotent-replayed"), Some("true"));
         assert_eq!(again.header(HEADER), Some(later(hours).as_str()));
         assert_eq!(
-            again.fields(["id", "created_at"]),
-            json!([first.field("id"), later(5)])
+            again.fields("id created_at"),
+            format!("{} {}", id_of(&first), later(5))
         );
     }
 }
