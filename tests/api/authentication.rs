@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use common::app::auth::{DEFAULT_PER_MINUTE, key_prefix};
 use common::domain::scope::Environment;
+use insta::{allow_duplicates, assert_snapshot};
 use local::stack::Options;
-use serde_json::json;
 use service_tests::campaign::{TestCampaign, plain};
 use service_tests::http::Reply;
 use service_tests::service::Service;
@@ -17,7 +17,6 @@ async fn authorized_by(campaign: &TestCampaign, header: impl AsRef<[u8]>) -> Rep
         .test("GET", CAMPAIGN)
         .without("authorization")
         .header("authorization", header)
-        .send()
         .await
 }
 
@@ -27,17 +26,18 @@ async fn a_request_without_a_key_is_told_to_send_one() {
     let reply = campaign
         .test("GET", CAMPAIGN)
         .without("authorization")
-        .send()
         .await;
-    assert_eq!(
-        reply.redacted(),
-        json!([401, { "error": {
-            "code": "key_missing",
-            "message": "The request has no Authorization header.",
-            "fix": "Send `Authorization: Bearer <API_KEY>` with the key of your campaign, from your server only.",
-            "docs_url": "[docs]", "request_id": "[request id]",
-        } }])
-    );
+    assert_snapshot!(reply.snapshot(), @r#"
+    401 {
+      "error": {
+        "code": "key_missing",
+        "docs_url": "[docs]",
+        "fix": "Send `Authorization: Bearer <API_KEY>` with the key of your campaign, from your server only.",
+        "message": "The request has no Authorization header.",
+        "request_id": "[request id]"
+      }
+    }
+    "#);
     assert_eq!(reply.header("www-authenticate"), Some("Bearer"));
 }
 
@@ -68,16 +68,17 @@ async fn a_header_that_holds_no_key_is_malformed() {
     }
 
     let reply = authorized_by(&campaign, "nonsense").await;
-    assert_eq!(
-        reply.redacted(),
-        json!([401, { "error": {
-            "code": "key_malformed",
-            "message": "The Authorization header does not hold an API key.",
-            "fix": "Send `Authorization: Bearer <API_KEY>`; a key begins with `svc_test_` or `svc_live_`. \
-                    Check that it was pasted whole.",
-            "docs_url": "[docs]", "request_id": "[request id]",
-        } }])
-    );
+    assert_snapshot!(reply.snapshot(), @r#"
+    401 {
+      "error": {
+        "code": "key_malformed",
+        "docs_url": "[docs]",
+        "fix": "Send `Authorization: Bearer <API_KEY>`; a key begins with `svc_test_` or `svc_live_`. Check that it was pasted whole.",
+        "message": "The Authorization header does not hold an API key.",
+        "request_id": "[request id]"
+      }
+    }
+    "#);
 }
 
 #[tokio::test]
@@ -92,7 +93,6 @@ async fn a_header_that_is_not_ascii_or_comes_twice_is_malformed() {
     let twice = campaign
         .test("GET", CAMPAIGN)
         .header("authorization", format!("Bearer {}", campaign.test_key))
-        .send()
         .await;
     assert_eq!(twice.error_code(), "key_malformed");
 }
@@ -118,17 +118,17 @@ async fn well_formed_key_without_a_record_is_unknown() {
         &format!("{}0", campaign.test_key),
     ] {
         let reply = authorized_by(&campaign, format!("Bearer {key}")).await;
-        assert_eq!(
-            reply.redacted(),
-            json!([401, { "error": {
-                "code": "key_unknown",
-                "message": "This API key is not known.",
-                "fix": "Check that the key belongs to this deployment, and ask your service operator for a new \
-                        one if it was lost.",
-                "docs_url": "[docs]", "request_id": "[request id]",
-            } }]),
-            "{key}"
-        );
+        allow_duplicates!(assert_snapshot!(reply.snapshot(), @r#"
+        401 {
+          "error": {
+            "code": "key_unknown",
+            "docs_url": "[docs]",
+            "fix": "Check that the key belongs to this deployment, and ask your service operator for a new one if it was lost.",
+            "message": "This API key is not known.",
+            "request_id": "[request id]"
+          }
+        }
+        "#));
         assert_eq!(reply.header("www-authenticate"), Some("Bearer"));
     }
 }
@@ -138,23 +138,21 @@ async fn a_revoked_key_is_refused_and_the_campaigns_other_key_works() {
     let campaign = TestCampaign::plain().await;
     let second = campaign.issue(Environment::Test, DEFAULT_PER_MINUTE).await;
     campaign.revoke(&campaign.test_key).await;
-    let reply = campaign.test("GET", CAMPAIGN).send().await;
-    assert_eq!(
-        reply.redacted(),
-        json!([403, { "error": {
-            "code": "key_revoked",
-            "message": "This API key was revoked.",
-            "fix": "Switch to the campaign's other key, or ask your service operator for a new one.",
-            "docs_url": "[docs]", "request_id": "[request id]",
-        } }])
-    );
+    let reply = campaign.test("GET", CAMPAIGN).await;
+    assert_snapshot!(reply.snapshot(), @r#"
+    403 {
+      "error": {
+        "code": "key_revoked",
+        "docs_url": "[docs]",
+        "fix": "Switch to the campaign's other key, or ask your service operator for a new one.",
+        "message": "This API key was revoked.",
+        "request_id": "[request id]"
+      }
+    }
+    "#);
     assert_eq!(reply.header("www-authenticate"), None);
     assert_eq!(
-        campaign
-            .with_key(&second, "GET", CAMPAIGN)
-            .send()
-            .await
-            .status,
+        campaign.with_key(&second, "GET", CAMPAIGN).await.status,
         200
     );
 }
@@ -163,11 +161,11 @@ async fn a_revoked_key_is_refused_and_the_campaigns_other_key_works() {
 async fn revoking_a_key_takes_effect_within_five_seconds() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
-    assert_eq!(campaign.test("GET", CAMPAIGN).send().await.status, 200);
+    assert_eq!(campaign.test("GET", CAMPAIGN).await.status, 200);
     campaign.revoke(&campaign.test_key).await;
     service.clock.advance(Duration::from_secs(5));
     assert_eq!(
-        campaign.test("GET", CAMPAIGN).send().await.error_code(),
+        campaign.test("GET", CAMPAIGN).await.error_code(),
         "key_revoked"
     );
 }
@@ -179,31 +177,31 @@ async fn a_live_key_works_on_production_alone() {
         ..Options::default()
     });
     let campaign = TestCampaign::on(&service, plain()).await;
-    let reply = campaign.live("GET", CAMPAIGN).send().await;
-    assert_eq!(
-        reply.redacted(),
-        json!([401, { "error": {
-            "code": "key_wrong_environment",
-            "message": "A live key does not work on this deployment.",
-            "fix": "Use a test key here; live keys work on production only.",
-            "docs_url": "[docs]", "request_id": "[request id]",
-        } }])
-    );
+    let reply = campaign.live("GET", CAMPAIGN).await;
+    assert_snapshot!(reply.snapshot(), @r#"
+    401 {
+      "error": {
+        "code": "key_wrong_environment",
+        "docs_url": "[docs]",
+        "fix": "Use a test key here; live keys work on production only.",
+        "message": "A live key does not work on this deployment.",
+        "request_id": "[request id]"
+      }
+    }
+    "#);
     assert_eq!(reply.header("www-authenticate"), Some("Bearer"));
-    assert_eq!(campaign.test("GET", CAMPAIGN).send().await.status, 200);
+    assert_eq!(campaign.test("GET", CAMPAIGN).await.status, 200);
 
     // Order of checks: unknown and revoked keys, wrong environment, wrong campaign.
     let mismatched = campaign
         .live("GET", CAMPAIGN)
         .header("svc-campaign", "another")
-        .send()
         .await;
     assert_eq!(mismatched.error_code(), "key_wrong_environment");
     let unknown = format!("{}0123456789abcdef", key_prefix(Environment::Live));
     assert_eq!(
         campaign
             .with_key(&unknown, "GET", CAMPAIGN)
-            .send()
             .await
             .error_code(),
         "key_unknown"
@@ -213,7 +211,6 @@ async fn a_live_key_works_on_production_alone() {
     assert_eq!(
         campaign
             .with_key(&revoked, "GET", CAMPAIGN)
-            .send()
             .await
             .error_code(),
         "key_revoked"
@@ -226,17 +223,19 @@ async fn a_named_campaign_has_to_be_the_keys_own() {
     let another = TestCampaign::plain().await;
     let own = campaign.config.slug.as_str();
     let named = |name: &str| campaign.test("GET", CAMPAIGN).header("svc-campaign", name);
-    assert_eq!(named(own).send().await.status, 200);
-    let reply = named(another.config.slug.as_str()).send().await;
-    assert_eq!(
-        reply.redacted(),
-        json!([422, { "error": {
-            "code": "campaign_mismatch",
-            "message": "The SVC-Campaign header names another campaign than the API key.",
-            "fix": "Leave SVC-Campaign out, or use a key of the campaign that it names.",
-            "docs_url": "[docs]", "request_id": "[request id]",
-        } }])
-    );
+    assert_eq!(named(own).await.status, 200);
+    let reply = named(another.config.slug.as_str()).await;
+    assert_snapshot!(reply.snapshot(), @r#"
+    422 {
+      "error": {
+        "code": "campaign_mismatch",
+        "docs_url": "[docs]",
+        "fix": "Leave SVC-Campaign out, or use a key of the campaign that it names.",
+        "message": "The SVC-Campaign header names another campaign than the API key.",
+        "request_id": "[request id]"
+      }
+    }
+    "#);
     for other in [
         "",
         "no-such-campaign",
@@ -244,17 +243,13 @@ async fn a_named_campaign_has_to_be_the_keys_own() {
         &format!("{own},{own}"),
     ] {
         assert_eq!(
-            named(other).send().await.error_code(),
+            named(other).await.error_code(),
             "campaign_mismatch",
             "{other:?}"
         );
     }
     assert_eq!(
-        named(own)
-            .header("svc-campaign", own)
-            .send()
-            .await
-            .error_code(),
+        named(own).header("svc-campaign", own).await.error_code(),
         "campaign_mismatch"
     );
 }
@@ -268,7 +263,7 @@ async fn a_key_whose_campaign_is_absent_finds_nothing() {
         live_key: String::new(),
     };
     let key = absent.issue(Environment::Test, DEFAULT_PER_MINUTE).await;
-    let reply = absent.with_key(&key, "GET", CAMPAIGN).send().await;
+    let reply = absent.with_key(&key, "GET", CAMPAIGN).await;
     assert_eq!(reply.refusal(), "404 not_found");
     let policy = format!("\"key\";q={DEFAULT_PER_MINUTE};w=60");
     assert_eq!(
@@ -296,14 +291,10 @@ async fn whatever_else_is_wrong_the_key_is_judged_first() {
         "/api/v1/codes/check",
     ] {
         let code_of = async |header: &str| {
-            let reply = worst(path).header("authorization", header).send().await;
+            let reply = worst(path).header("authorization", header).await;
             reply.error_code()
         };
-        assert_eq!(
-            worst(path).send().await.error_code(),
-            "key_missing",
-            "{path}"
-        );
+        assert_eq!(worst(path).await.error_code(), "key_missing", "{path}");
         assert_eq!(code_of("Bearer x").await, "key_malformed", "{path}");
         assert_eq!(
             code_of("Bearer svc_test_12345678").await,
@@ -318,21 +309,4 @@ async fn whatever_else_is_wrong_the_key_is_judged_first() {
         let good = format!("Bearer {}", campaign.test_key);
         assert_eq!(code_of(&good).await, "campaign_mismatch", "{path}");
     }
-}
-
-#[tokio::test]
-async fn a_revoked_key_is_told_so_whatever_campaign_it_names() {
-    let service = Service::at_noon();
-    let campaign = TestCampaign::on(&service, plain()).await;
-    let key = campaign.issue(Environment::Test, DEFAULT_PER_MINUTE).await;
-    let mismatched = campaign
-        .with_key(&key, "GET", "/api/v1/campaign")
-        .header("svc-campaign", "another");
-    assert_eq!(
-        mismatched.clone().send().await.error_code(),
-        "campaign_mismatch"
-    );
-    campaign.revoke(&key).await;
-    service.clock.advance(Duration::from_secs(6));
-    assert_eq!(mismatched.send().await.error_code(), "key_revoked");
 }

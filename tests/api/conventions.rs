@@ -79,7 +79,7 @@ async fn messages_are_in_the_requests_language_and_own_words() {
             let request = campaign.test(method, &format!("{path}{query}"));
             let request = request.header("accept-language", language);
             let request = body.map_or(request.clone(), |body| request.json(body));
-            request.send().await.text
+            request.await.text
         };
         assert_contains!(send("", "sw-TZ").await, "Karibu chai!");
         assert_contains!(send("?locale=sw", "en").await, "Karibu chai!");
@@ -91,10 +91,7 @@ async fn messages_are_in_the_requests_language_and_own_words() {
 async fn the_callers_request_id_comes_back_on_every_reply() {
     let campaign = TestCampaign::plain().await;
     for (kind, sending) in one_of_each_kind(&campaign) {
-        let reply = sending
-            .header("x-request-id", "Page-1.2_3+4/5=6")
-            .send()
-            .await;
+        let reply = sending.header("x-request-id", "Page-1.2_3+4/5=6").await;
         assert_eq!(
             reply.header("x-request-id"),
             Some("Page-1.2_3+4/5=6"),
@@ -115,7 +112,7 @@ async fn a_request_without_an_id_is_given_one_of_its_own() {
     let campaign = TestCampaign::plain().await;
     let mut ids = Vec::new();
     for (kind, sending) in one_of_each_kind(&campaign) {
-        let reply = sending.send().await;
+        let reply = sending.await;
         let id = reply
             .header("x-request-id")
             .unwrap_or_else(|| panic!("{kind} has no id"))
@@ -136,7 +133,7 @@ async fn a_request_id_unfit_for_a_log_is_replaced() {
     let campaign = TestCampaign::plain().await;
     let longest = "x".repeat(128);
     let read = || campaign.test("GET", "/api/v1/campaign");
-    let reply = read().header("x-request-id", &longest).send().await;
+    let reply = read().header("x-request-id", &longest).await;
     assert_eq!(reply.header("x-request-id"), Some(longest.as_str()));
     for unfit in [
         &b"two words"[..],
@@ -146,7 +143,7 @@ async fn a_request_id_unfit_for_a_log_is_replaced() {
         b"\xff\xfe",
         "x".repeat(129).as_bytes(),
     ] {
-        let reply = read().header("x-request-id", unfit).send().await;
+        let reply = read().header("x-request-id", unfit).await;
         let id = reply.header("x-request-id").expect("an id");
         assert!(id.starts_with("req_"), "{unfit:?} became {id}");
         assert_eq!(reply.status, 200);
@@ -154,7 +151,6 @@ async fn a_request_id_unfit_for_a_log_is_replaced() {
     let twice = read()
         .header("x-request-id", "a")
         .header("x-request-id", "b")
-        .send()
         .await;
     assert!(
         twice
@@ -168,7 +164,7 @@ async fn a_request_id_unfit_for_a_log_is_replaced() {
 async fn no_reply_of_the_api_may_be_stored() {
     let campaign = TestCampaign::plain().await;
     for (kind, sending) in one_of_each_kind(&campaign) {
-        let reply = sending.send().await;
+        let reply = sending.await;
         let expected = if kind == "the page of errors" {
             "public, max-age=300"
         } else {
@@ -188,7 +184,7 @@ async fn every_reply_but_the_page_is_json() {
             "application/json"
         };
         assert_eq!(
-            sending.send().await.header("content-type"),
+            sending.await.header("content-type"),
             Some(expected),
             "{kind}"
         );
@@ -199,7 +195,7 @@ async fn every_reply_but_the_page_is_json() {
 async fn an_error_says_what_is_wrong_and_how_to_fix_it() {
     let campaign = TestCampaign::plain().await;
     for (kind, sending) in one_of_each_kind(&campaign) {
-        let reply = sending.send().await;
+        let reply = sending.await;
         if reply.status.is_success() {
             continue;
         }
@@ -238,14 +234,11 @@ async fn an_error_says_what_is_wrong_and_how_to_fix_it() {
 #[tokio::test]
 async fn an_errors_docs_url_leads_to_a_page_that_explains_it() {
     let campaign = TestCampaign::plain().await;
-    let refused = campaign
-        .test("GET", "/api/v1/submissions/none")
-        .send()
-        .await;
+    let refused = campaign.test("GET", "/api/v1/submissions/none").await;
     let url = text_of(&refused.field("error")["docs_url"]).to_owned();
     let (page, fragment) = url.split_once('#').expect("a place on the page");
     assert_eq!(fragment, "not_found");
-    let page = request("GET", page.to_owned()).send().await;
+    let page = request("GET", page.to_owned()).await;
     assert_eq!(page.status, 200);
     assert_eq!(
         page.header("content-type"),
@@ -268,9 +261,7 @@ async fn an_errors_docs_url_leads_to_a_page_that_explains_it() {
 #[tokio::test]
 async fn the_page_of_errors_is_only_read() {
     let campaign = TestCampaign::plain().await;
-    let reply = request("POST", format!("{}/docs/errors", campaign.service.base_url))
-        .send()
-        .await;
+    let reply = request("POST", format!("{}/docs/errors", campaign.service.base_url)).await;
     assert_eq!(reply.refusal(), "405 method_not_allowed");
     assert_eq!(reply.header("allow"), Some("GET, HEAD"));
 }
@@ -281,7 +272,6 @@ async fn a_content_type_that_comes_twice_is_no_content_type() {
     let reply = campaign
         .check("any")
         .header("content-type", "application/json")
-        .send()
         .await;
     assert_eq!(reply.refusal(), "422 validation_failed");
 }
@@ -290,11 +280,7 @@ async fn a_content_type_that_comes_twice_is_no_content_type() {
 async fn headers_that_say_nothing_are_ignored() {
     let campaign = TestCampaign::plain().await;
     let send = async |name: &str, value: &[u8]| -> Reply {
-        campaign
-            .check(&campaign.code(1))
-            .header(name, value)
-            .send()
-            .await
+        campaign.check(&campaign.code(1)).header(name, value).await
     };
     for (name, value) in [
         ("accept-language", &b"\xff\xff, sw;q=\xe9"[..]),
@@ -326,7 +312,6 @@ async fn header_names_are_taken_in_any_case() {
     .header("Svc-Campaign", campaign.config.slug.as_str())
     .header("ACCEPT-language", "sw")
     .json(&body(&phone(1), &campaign.code(1)))
-    .send()
     .await;
     assert_eq!(
         reply.field("message"),

@@ -16,7 +16,7 @@ const CACHE_AGE: Duration = Duration::from_secs(5);
 async fn admitted(campaign: &TestCampaign, key: &str, requests: usize) -> usize {
     let mut admitted = 0;
     for _ in 0..requests {
-        let reply = campaign.with_key(key, "GET", CAMPAIGN).send().await;
+        let reply = campaign.with_key(key, "GET", CAMPAIGN).await;
         match reply.status.as_u16() {
             200 => admitted += 1,
             status => assert_eq!(status, 429, "{}", reply.text),
@@ -37,25 +37,23 @@ async fn set(campaign: &TestCampaign, key: &str, per_minute: u32) {
 
 #[tokio::test]
 async fn raised_limit_is_in_force_within_five_seconds() {
-    let service = Service::at_noon();
-    let campaign = TestCampaign::on(&service, plain()).await;
+    let campaign = TestCampaign::at_noon().await;
     let key = campaign.issue(Environment::Test, 10).await;
     assert_eq!(admitted(&campaign, &key, 20).await, 10);
     set(&campaign, &key, 25).await;
-    service.clock.advance(CACHE_AGE);
+    campaign.advance(CACHE_AGE);
     assert_eq!(
         admitted(&campaign, &key, 30).await,
         15,
         "25 in this minute, with those before"
     );
-    service.clock.advance(Duration::from_secs(55));
+    campaign.advance(Duration::from_secs(55));
     assert_eq!(admitted(&campaign, &key, 30).await, 25);
 }
 
 #[tokio::test]
 async fn lowered_limit_binds_leased_requests_within_five_seconds() {
-    let service = Service::at_noon();
-    let campaign = TestCampaign::on(&service, plain()).await;
+    let campaign = TestCampaign::at_noon().await;
     let key = campaign.issue(Environment::Test, 600).await;
     assert_eq!(
         admitted(&campaign, &key, 30).await,
@@ -63,13 +61,13 @@ async fn lowered_limit_binds_leased_requests_within_five_seconds() {
         "and more are leased"
     );
     set(&campaign, &key, 5).await;
-    service.clock.advance(CACHE_AGE);
+    campaign.advance(CACHE_AGE);
     assert_eq!(
         admitted(&campaign, &key, 5).await,
         0,
         "more than 5 are leased in this minute"
     );
-    service.clock.advance(Duration::from_secs(55));
+    campaign.advance(Duration::from_secs(55));
     assert_eq!(admitted(&campaign, &key, 10).await, 5);
 }
 
@@ -103,12 +101,11 @@ async fn processes_between_two_limits_admit_the_larger_at_most() {
 
 #[tokio::test]
 async fn rolled_key_works_until_its_time_is_over() {
-    let service = Service::at_noon();
-    let campaign = TestCampaign::on(&service, plain()).await;
+    let campaign = TestCampaign::at_noon().await;
     let old = campaign.issue(Environment::Test, 600).await;
     let new = "svc_test_the-successor-of-a-key".to_owned();
     let (old_hash, new_hash) = (KeyHash::digest(&old), KeyHash::digest(&new));
-    let keys = &service.tables.keys;
+    let keys = &campaign.service.tables.keys;
     let listed = keys.list(&campaign.config.slug).await.expect("the table");
     let record = listed
         .into_iter()
@@ -118,33 +115,22 @@ async fn rolled_key_works_until_its_time_is_over() {
         key_id: new_hash.key_id().to_owned(),
         ..record
     };
-    let until = service.clock.now().after(Duration::from_secs(3_600));
-    let read = |key: String| {
-        let campaign = campaign.clone();
-        async move { campaign.with_key(&key, "GET", CAMPAIGN).send().await }
-    };
-    assert_eq!(read(old.clone()).await.status, 200);
-    assert!(
-        keys.roll(&old_hash, until, new_hash.clone(), record.clone())
-            .await
-            .expect("the table")
-    );
-    assert!(
-        !keys
-            .roll(&old_hash, until, new_hash, record)
-            .await
-            .expect("the table"),
-        "it has one already"
-    );
-
-    assert_eq!(read(new.clone()).await.status, 200, "at once");
-    service.clock.advance(Duration::from_secs(3_599));
-    assert_eq!(read(old.clone()).await.status, 200);
-    service.clock.advance(Duration::from_secs(1));
-    let refused = read(old).await;
-    assert_eq!(
-        (refused.status.as_u16(), refused.error_code()),
-        (403, "key_revoked".to_owned())
-    );
-    assert_eq!(read(new).await.json()["slug"], json!(campaign.config.slug));
+    let until = campaign
+        .service
+        .clock
+        .now()
+        .after(Duration::from_secs(3_600));
+    let read = |key: &str| campaign.with_key(key, "GET", CAMPAIGN);
+    assert_eq!(read(&old).await.status, 200);
+    // The second time, it has a successor already.
+    for is_first in [true, false] {
+        let rolled = keys.roll(&old_hash, until, new_hash.clone(), record.clone());
+        assert_eq!(rolled.await.expect("the table"), is_first);
+    }
+    assert_eq!(read(&new).await.status, 200, "at once");
+    campaign.advance(Duration::from_secs(3_599));
+    assert_eq!(read(&old).await.status, 200);
+    campaign.advance(Duration::from_secs(1));
+    assert_eq!(read(&old).await.refusal(), "403 key_revoked");
+    assert_eq!(read(&new).await.field("slug"), json!(campaign.config.slug));
 }

@@ -50,7 +50,6 @@ async fn at_the_gate(seen: &mut Seen, campaign: &TestCampaign, staging: &TestCam
     let exhausted = campaign.issue(Environment::Test, 1).await;
     campaign
         .with_key(&exhausted, "GET", "/api/v1/campaign")
-        .send()
         .await;
     let absent = TestCampaign {
         config: plain(),
@@ -188,7 +187,6 @@ async fn replies_about_receipts(seen: &mut Seen, receipts: &TestCampaign) {
     let key = &receipts.test_key;
     let waiting = receipts
         .receipt(key, &announced(b"GIF89a but called a JPEG", None))
-        .send()
         .await;
     let waiting_path = format!("{RECEIPTS}/{}", id_of(&waiting));
     seen.send(receipts.test("GET", &waiting_path)).await;
@@ -198,7 +196,6 @@ async fn replies_about_receipts(seen: &mut Seen, receipts: &TestCampaign) {
     seen.send(using(&id_of(&waiting))).await;
     assert_eq!(
         upload(&waiting, b"GIF89a but called a JPEG".to_vec())
-            .send()
             .await
             .status,
         200
@@ -219,7 +216,7 @@ async fn replies_about_receipts(seen: &mut Seen, receipts: &TestCampaign) {
     let typed = receipts.typed(key, "TEST0REVIEW", "10:15").await;
     seen.send(receipts.test("POST", &format!("{RECEIPTS}/{typed}/upload-url")))
         .await;
-    assert_eq!(using(&typed).send().await.status, 200);
+    assert_eq!(using(&typed).await.status, 200);
     seen.send(using(&typed)).await;
     seen.send(receipts.test("POST", &format!("{RECEIPTS}/{typed}/upload-url")))
         .await;
@@ -229,7 +226,6 @@ async fn replies_about_receipts(seen: &mut Seen, receipts: &TestCampaign) {
 async fn too_large(campaign: &TestCampaign) -> String {
     let made = campaign
         .receipt(&campaign.test_key, &announced(&hardly_a_photo(), None))
-        .send()
         .await;
     let env = &campaign.service.env;
     let id = id_of(&made).parse().expect("an id");

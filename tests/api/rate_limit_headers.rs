@@ -25,7 +25,6 @@ async fn every_reply_after_the_gate_says_how_the_key_stands() {
     let refused = campaign
         .with_key(&key, "POST", "/api/v1/codes/check")
         .raw("no JSON")
-        .send()
         .await;
     assert_eq!(
         limits(&refused),
@@ -43,21 +42,14 @@ async fn every_reply_after_the_gate_says_how_the_key_stands() {
 async fn a_request_that_is_not_counted_says_nothing_of_limits() {
     let campaign = TestCampaign::plain().await;
     let path = "/api/v1/campaign";
-    let unknown = campaign
-        .with_key("svc_test_12345678", "GET", path)
-        .send()
-        .await;
+    let unknown = campaign.with_key("svc_test_12345678", "GET", path).await;
     assert_eq!(limits(&unknown), (None, None));
     let mismatched = campaign
         .test("GET", path)
         .header("svc-campaign", "another")
-        .send()
         .await;
     assert_eq!(limits(&mismatched), (None, None));
-    assert_eq!(
-        limits(&campaign.test("DELETE", path).send().await),
-        (None, None)
-    );
+    assert_eq!(limits(&campaign.test("DELETE", path).await), (None, None));
 }
 
 #[tokio::test]
@@ -65,7 +57,7 @@ async fn a_pre_check_says_what_is_left_of_the_address_range() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     let check = campaign.check("x").header("svc-client-ip", "41.59.13.7");
-    let first = check.clone().send().await;
+    let first = check.clone().await;
     assert!(
         limits(&first)
             .0
@@ -80,7 +72,7 @@ async fn a_pre_check_says_what_is_left_of_the_address_range() {
     );
     service.clock.advance(Duration::from_secs(100));
     for left in (0..29).rev() {
-        let reply = check.clone().send().await;
+        let reply = check.clone().await;
         assert!(
             limits(&reply)
                 .1
@@ -88,7 +80,7 @@ async fn a_pre_check_says_what_is_left_of_the_address_range() {
                 .ends_with(&format!(", \"address\";r={left};t=500"))
         );
     }
-    let refused = check.send().await;
+    let refused = check.await;
     assert!(
         limits(&refused)
             .1
@@ -107,7 +99,7 @@ async fn lookup_names_its_limits_and_what_is_known_of_their_rest() {
         .lookup(&phone(1))
         .header("svc-client-ip", "41.59.13.7");
     for _ in 0..5 {
-        let reply = lookup.clone().send().await;
+        let reply = lookup.clone().await;
         let (policy, left) = limits(&reply);
         assert!(
             policy
@@ -119,7 +111,7 @@ async fn lookup_names_its_limits_and_what_is_known_of_their_rest() {
             "a log that was only appended to is not known"
         );
     }
-    let refused = lookup.send().await;
+    let refused = lookup.await;
     assert!(
         limits(&refused)
             .1

@@ -32,9 +32,7 @@ const PAGES: [&str; 20] = [
 ];
 
 async fn get(path: &str) -> Reply {
-    let reply = request("GET", format!("{}{path}", Service::shared().base_url))
-        .send()
-        .await;
+    let reply = request("GET", format!("{}{path}", Service::shared().base_url)).await;
     assert_eq!(reply.status, 200, "{path}");
     reply
 }
@@ -262,7 +260,6 @@ async fn a_page_is_kept_until_it_changes_and_then_replaced() {
         ] {
             let again = request("GET", url.clone())
                 .header("if-none-match", &known)
-                .send()
                 .await;
             assert_eq!(
                 (again.status.as_u16(), again.text.as_str()),
@@ -273,7 +270,6 @@ async fn a_page_is_kept_until_it_changes_and_then_replaced() {
         }
         let changed = request("GET", url)
             .header("if-none-match", "\"other\"")
-            .send()
             .await;
         assert_eq!(
             (changed.status.as_u16(), changed.text),
@@ -301,9 +297,7 @@ async fn a_page_that_does_not_exist_says_so_readably() {
         "/docs/none.md",
         "/docs//",
     ] {
-        let reply = request("GET", format!("{}{path}", Service::shared().base_url))
-            .send()
-            .await;
+        let reply = request("GET", format!("{}{path}", Service::shared().base_url)).await;
         assert_eq!(reply.status, 404, "{path}");
         assert_eq!(
             reply.header("content-type"),
@@ -315,9 +309,7 @@ async fn a_page_that_does_not_exist_says_so_readably() {
             reply.text.contains("Page not found") && reply.text.contains("href=\"/docs/errors\""),
             "{path}"
         );
-        let posted = request("POST", format!("{}{path}", Service::shared().base_url))
-            .send()
-            .await;
+        let posted = request("POST", format!("{}{path}", Service::shared().base_url)).await;
         assert_eq!(posted.refusal(), "404 not_found", "{path}");
     }
 }
@@ -333,9 +325,7 @@ async fn a_page_is_found_with_a_slash_at_the_end_too() {
 #[tokio::test]
 async fn a_page_can_be_asked_for_by_its_headers_alone() {
     for path in ["/docs", "/openapi.json"] {
-        let reply = request("HEAD", format!("{}{path}", Service::shared().base_url))
-            .send()
-            .await;
+        let reply = request("HEAD", format!("{}{path}", Service::shared().base_url)).await;
         assert_eq!(
             (reply.status.as_u16(), reply.text.as_str()),
             (200, ""),
@@ -352,9 +342,7 @@ async fn a_page_can_be_asked_for_by_its_headers_alone() {
 async fn pages_and_description_are_only_read() {
     for path in ["/docs", "/docs/errors", "/openapi.json"] {
         for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
-            let reply = request(method, format!("{}{path}", Service::shared().base_url))
-                .send()
-                .await;
+            let reply = request(method, format!("{}{path}", Service::shared().base_url)).await;
             assert_eq!(reply.refusal(), "405 method_not_allowed", "{method} {path}");
             assert_eq!(reply.header("allow"), Some("GET, HEAD"));
         }

@@ -23,7 +23,7 @@ async fn submit(campaign: &TestCampaign, body: Value) -> Reply {
     let sending = campaign
         .test("POST", "/api/v1/submissions")
         .header("idempotency-key", fresh_key());
-    sending.json(&body).send().await
+    sending.json(&body).await
 }
 
 #[tokio::test]
@@ -84,27 +84,24 @@ async fn a_receipt_and_a_pre_check_name_all_their_faults() {
     let key = &campaign.test_key;
     let photo =
         json!({ "type": "photo", "content_type": "image/gif", "size_bytes": 0, "qr_payload": 7 });
-    let reply = campaign.receipt(key, &photo).send().await;
+    let reply = campaign.receipt(key, &photo).await;
     assert_eq!(
         places(&reply).2,
         ["/content_type", "/size_bytes", "/qr_payload"].map(Value::from)
     );
     let typed = json!({ "type": "typed", "code": "short", "time": "24:00" });
-    let reply = campaign.receipt(key, &typed).send().await;
+    let reply = campaign.receipt(key, &typed).await;
     assert_eq!(places(&reply).2, ["/code", "/time"].map(Value::from));
     let check = campaign
         .test("POST", "/api/v1/codes/check")
         .json(&json!({ "phone": "0812345678" }));
-    assert_eq!(
-        places(&check.send().await).2,
-        ["/code", "/phone"].map(Value::from)
-    );
+    assert_eq!(places(&check.await).2, ["/code", "/phone"].map(Value::from));
 }
 
 #[tokio::test]
 async fn a_body_that_is_wrong_as_a_whole_names_no_field() {
     let campaign = TestCampaign::plain().await;
-    let reply = campaign.check("x").raw("[]").send().await;
+    let reply = campaign.check("x").raw("[]").await;
     assert_eq!(
         places(&reply),
         ("validation_failed".to_owned(), Value::Null, vec![])

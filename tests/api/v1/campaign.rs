@@ -5,10 +5,12 @@ use std::time::Duration;
 use common::domain::campaign::{CodePolicy, PhoneLimits, Window};
 use common::domain::message::{Language, MessageKey};
 use common::domain::timestamp::Timestamp;
+use insta::assert_snapshot;
 use serde_json::{Value, json};
-use service_tests::campaign::{TestCampaign, plain};
+use service_tests::campaign::TestCampaign;
 use service_tests::receipts::receipts_alone;
 use service_tests::service::{NOON, Service};
+use service_tests::text::fields;
 
 const PATH: &str = "/api/v1/campaign";
 
@@ -26,22 +28,37 @@ async fn a_campaign_says_what_its_callers_need() {
             .insert(MessageKey::Entered.into(), "Chai for you!".to_owned());
     })
     .await;
-    let reply = campaign.test("GET", PATH).send().await;
-    let mut shown = reply.redacted();
-    let messages = shown[1]["messages"].take();
-    assert_eq!(
-        shown,
-        json!([200, {
-            "slug": "[slug]", "name": "Chai Bora Shinda", "brand": "Chai Bora", "livemode": false,
-            "status": "live", "window": { "start": "2025-12-31T21:00:00.000Z", "end": null },
-            "timezone": "Africa/Dar_es_Salaam",
-            "capabilities": {
-                "precheck": true, "code_required": true, "receipt_required": false, "typed_receipt": false,
-            },
-            "limits": { "phone_daily": 3, "phone_total": 20 },
-            "receipt": null, "consent": null, "messages": null,
-        }])
-    );
+    let mut reply = campaign.test("GET", PATH).await;
+    let mut shown = reply.json();
+    let messages = shown["messages"].take();
+    reply.text = shown.to_string();
+    assert_snapshot!(reply.snapshot(), @r#"
+    200 {
+      "brand": "Chai Bora",
+      "capabilities": {
+        "code_required": true,
+        "precheck": true,
+        "receipt_required": false,
+        "typed_receipt": false
+      },
+      "consent": null,
+      "limits": {
+        "phone_daily": 3,
+        "phone_total": 20
+      },
+      "livemode": false,
+      "messages": null,
+      "name": "Chai Bora Shinda",
+      "receipt": null,
+      "slug": "[slug]",
+      "status": "live",
+      "timezone": "Africa/Dar_es_Salaam",
+      "window": {
+        "end": null,
+        "start": "2025-12-31T21:00:00.000Z"
+      }
+    }
+    "#);
     assert_eq!(messages.as_object().expect("a map").len(), 28);
     assert_eq!(messages["entered"], "Chai for you!");
     assert_eq!(messages["invalid"], MessageKey::Invalid.text(Language::En));
@@ -53,7 +70,7 @@ async fn copy(campaign: &TestCampaign, query: &str, accept_language: Option<&str
     if let Some(value) = accept_language {
         sending = sending.header("accept-language", value);
     }
-    let reply = sending.send().await;
+    let reply = sending.await;
     assert_eq!(reply.status, 200, "{}", reply.text);
     reply.field("messages")["campaign_ended"].clone()
 }
@@ -66,17 +83,12 @@ async fn a_live_key_reads_the_same_campaign_in_live_mode() {
         config.timezone = "Asia/Kathmandu".parse().expect("a zone");
     })
     .await;
-    let reply = campaign.live("GET", PATH).send().await.json();
+    let reply = campaign.live("GET", PATH).await.json();
     assert_eq!(reply["slug"], campaign.config.slug.as_str());
-    assert_eq!(reply["livemode"], true);
+    let names = "livemode window.start window.end timezone limits.phone_daily limits.phone_total";
     assert_eq!(
-        reply["window"],
-        json!({ "start": null, "end": "2099-12-31T23:59:59.999Z" })
-    );
-    assert_eq!(reply["timezone"], "Asia/Kathmandu");
-    assert_eq!(
-        reply["limits"],
-        json!({ "phone_daily": null, "phone_total": null })
+        fields(&reply, names),
+        "true null 2099-12-31T23:59:59.999Z Asia/Kathmandu null null"
     );
 }
 
@@ -85,62 +97,42 @@ async fn the_status_follows_from_the_window_and_the_time() {
     let service = Service::at_noon();
     let start = NOON.after(Duration::from_secs(60));
     let end = NOON.after(Duration::from_secs(120));
-    let mut config = plain();
-    config.window = Window {
+    let window = Window {
         start: Some(start),
         end: Some(end),
     };
-    let campaign = TestCampaign::on(&service, config).await;
-    let status = async || campaign.test("GET", PATH).send().await.field("status");
-
-    service.clock.advance(Duration::from_millis(59_999));
-    assert_eq!(status().await, "not_started");
-    service.clock.advance(Duration::from_millis(1));
-    assert_eq!(status().await, "live", "the start belongs to the window");
-    service.clock.advance(Duration::from_millis(59_999));
-    assert_eq!(status().await, "live");
-    service.clock.advance(Duration::from_millis(1));
-    assert_eq!(status().await, "ended", "the end does not");
+    let campaign = TestCampaign::changed(&service, |config| config.window = window).await;
+    // The start belongs to the window, the end does not.
+    for (wait, status) in [
+        (59_999, "not_started"),
+        (1, "live"),
+        (59_999, "live"),
+        (1, "ended"),
+    ] {
+        campaign.advance(Duration::from_millis(wait));
+        assert_eq!(campaign.test("GET", PATH).await.field("status"), status);
+    }
 }
 
 #[tokio::test]
 async fn pause_shows_within_five_seconds_and_precedes_the_window() {
-    let service = Service::at_noon();
-    let mut campaign = TestCampaign::on(&service, plain()).await;
-    assert_eq!(
-        campaign.test("GET", PATH).send().await.field("status"),
-        "live"
-    );
-    campaign.config.paused = true;
+    let mut campaign = TestCampaign::at_noon().await;
+    assert_eq!(campaign.test("GET", PATH).await.field("status"), "live");
     campaign.config.window.end = Some(NOON);
-    campaign.apply().await;
-    service.clock.advance(Duration::from_secs(5));
-    assert_eq!(
-        campaign.test("GET", PATH).send().await.field("status"),
-        "paused"
-    );
-    campaign.config.paused = false;
-    campaign.apply().await;
-    service.clock.advance(Duration::from_secs(5));
-    assert_eq!(
-        campaign.test("GET", PATH).send().await.field("status"),
-        "ended"
-    );
+    for (paused, status) in [(true, "paused"), (false, "ended")] {
+        campaign.config.paused = paused;
+        campaign.apply().await;
+        campaign.advance(Duration::from_secs(5));
+        assert_eq!(campaign.test("GET", PATH).await.field("status"), status);
+    }
 }
 
 #[tokio::test]
 async fn a_campaign_without_codes_needs_and_checks_none() {
     let campaign = TestCampaign::with(|config| config.code = CodePolicy::None).await;
-    assert_eq!(
-        campaign
-            .test("GET", PATH)
-            .send()
-            .await
-            .field("capabilities"),
-        json!({
-            "precheck": false, "code_required": false, "receipt_required": false, "typed_receipt": false,
-        })
-    );
+    let capabilities = campaign.test("GET", PATH).await.field("capabilities");
+    let names = "precheck code_required receipt_required typed_receipt";
+    assert_eq!(fields(&capabilities, names), "false false false false");
 }
 
 #[tokio::test]
@@ -148,13 +140,14 @@ async fn known_locale_wins_over_the_header() {
     let campaign = TestCampaign::plain().await;
     let english = MessageKey::CampaignEnded.text(Language::En);
     let swahili = MessageKey::CampaignEnded.text(Language::Sw);
-    assert_eq!(copy(&campaign, "?locale=sw", None).await, swahili);
-    assert_eq!(copy(&campaign, "?locale=sw", Some("en")).await, swahili);
-    assert_eq!(
-        copy(&campaign, "?page=1&locale=%73w", Some("en")).await,
-        swahili
-    );
-    assert_eq!(copy(&campaign, "?locale=en", Some("sw")).await, english);
+    for (query, header, expected) in [
+        ("?locale=sw", None, swahili),
+        ("?locale=sw", Some("en"), swahili),
+        ("?page=1&locale=%73w", Some("en"), swahili),
+        ("?locale=en", Some("sw"), english),
+    ] {
+        assert_eq!(copy(&campaign, query, header).await, expected, "{query}");
+    }
     for unknown in [
         "?locale=fr",
         "?locale=",
@@ -163,12 +156,13 @@ async fn known_locale_wins_over_the_header() {
         "?locale=sw-TZ",
         "?Locale=en",
     ] {
-        assert_eq!(
-            copy(&campaign, unknown, Some("sw")).await,
-            swahili,
-            "{unknown}"
-        );
-        assert_eq!(copy(&campaign, unknown, None).await, english, "{unknown}");
+        for (header, expected) in [(Some("sw"), swahili), (None, english)] {
+            assert_eq!(
+                copy(&campaign, unknown, header).await,
+                expected,
+                "{unknown}"
+            );
+        }
     }
 }
 
@@ -192,7 +186,6 @@ async fn a_campaigns_own_copy_wins_in_its_language_alone() {
     );
     let swahili = campaign
         .test("GET", &format!("{PATH}?locale=sw"))
-        .send()
         .await
         .field("messages");
     assert_eq!(swahili["entered"], "Karibu chai!");
@@ -202,14 +195,14 @@ async fn a_campaigns_own_copy_wins_in_its_language_alone() {
 #[tokio::test]
 async fn a_body_with_a_get_is_not_looked_at() {
     let campaign = TestCampaign::plain().await;
-    let reply = campaign.test("GET", PATH).raw("not JSON").send().await;
+    let reply = campaign.test("GET", PATH).raw("not JSON").await;
     assert_eq!(reply.status, 200);
 }
 
 #[tokio::test]
 async fn a_campaign_cannot_be_posted() {
     let campaign = TestCampaign::plain().await;
-    let reply = campaign.test("POST", PATH).json(&json!({})).send().await;
+    let reply = campaign.test("POST", PATH).json(&json!({})).await;
     assert_eq!(reply.refusal(), "405 method_not_allowed");
     assert_eq!(reply.header("allow"), Some("GET"));
 }
@@ -217,23 +210,58 @@ async fn a_campaign_cannot_be_posted() {
 #[tokio::test]
 async fn receipt_campaign_hides_how_products_are_recognised() {
     let campaign = TestCampaign::with(receipts_alone).await;
-    let reply = campaign.test("GET", PATH).send().await;
-    assert_eq!(
-        reply.field("capabilities"),
-        json!({ "precheck": false, "code_required": false, "receipt_required": true, "typed_receipt": true })
-    );
-    let product = |key: &str, name: &str| json!({ "key": key, "range": "Classic", "label": key, "name": name, "color": null, "image": null });
-    let branch = |key: &str| json!({ "key": key, "name": key, "city": "Dar es Salaam", "merchant": "Duka Kuu" });
-    assert_eq!(
-        reply.field("receipt"),
-        json!({
-            "max_bytes": 5_242_880,
-            "accepted_types": ["image/jpeg", "image/png", "image/webp"],
-            "ranges": [{ "name": "Classic", "tag": null }],
-            "products": [product("chai-250", "CHAI BORA 250"), product("chai-500", "CHAI BORA 500")],
-            "branches": [branch("kko"), branch("mwz")],
-            "draw_period": null,
-        })
-    );
+    let reply = campaign.test("GET", PATH).await;
+    let capabilities = reply.field("capabilities");
+    let names = "precheck code_required receipt_required typed_receipt";
+    assert_eq!(fields(&capabilities, names), "false false true true");
+    assert_snapshot!(format!("{:#}", reply.field("receipt")), @r#"
+    {
+      "accepted_types": [
+        "image/jpeg",
+        "image/png",
+        "image/webp"
+      ],
+      "branches": [
+        {
+          "city": "Dar es Salaam",
+          "key": "kko",
+          "merchant": "Duka Kuu",
+          "name": "kko"
+        },
+        {
+          "city": "Dar es Salaam",
+          "key": "mwz",
+          "merchant": "Duka Kuu",
+          "name": "mwz"
+        }
+      ],
+      "draw_period": null,
+      "max_bytes": 5242880,
+      "products": [
+        {
+          "color": null,
+          "image": null,
+          "key": "chai-250",
+          "label": "chai-250",
+          "name": "CHAI BORA 250",
+          "range": "Classic"
+        },
+        {
+          "color": null,
+          "image": null,
+          "key": "chai-500",
+          "label": "chai-500",
+          "name": "CHAI BORA 500",
+          "range": "Classic"
+        }
+      ],
+      "ranges": [
+        {
+          "name": "Classic",
+          "tag": null
+        }
+      ]
+    }
+    "#);
     assert_lacks!(reply.text, "100147181", "03TZ");
 }

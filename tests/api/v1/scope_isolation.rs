@@ -5,7 +5,7 @@ use common::domain::scope::Environment;
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
 use service_tests::http::Reply;
-use service_tests::text::list_of;
+use service_tests::text::{fields, len_of};
 
 struct Caller<'a> {
     campaign: &'a TestCampaign,
@@ -20,7 +20,6 @@ impl Caller<'_> {
         sending
             .header("idempotency-key", idempotency_key)
             .json(body)
-            .send()
             .await
     }
 
@@ -29,14 +28,13 @@ impl Caller<'_> {
             .campaign
             .with_key(self.key, "POST", path)
             .json(body)
-            .send()
             .await;
         assert_eq!(reply.status, 200, "{}", reply.text);
         reply.json()
     }
 
     async fn get(&self, path: &str) -> Reply {
-        self.campaign.with_key(self.key, "GET", path).send().await
+        self.campaign.with_key(self.key, "GET", path).await
     }
 }
 
@@ -45,24 +43,10 @@ fn callers<'a>(
     campaign: &'a TestCampaign,
     another: &'a TestCampaign,
 ) -> (Caller<'a>, [Caller<'a>; 2]) {
-    let own = Caller {
-        campaign,
-        key: &campaign.test_key,
-    };
-    let live = Caller {
-        campaign,
-        key: &campaign.live_key,
-    };
-    (
-        own,
-        [
-            live,
-            Caller {
-                campaign: another,
-                key: &another.test_key,
-            },
-        ],
-    )
+    let caller = |campaign, key| Caller { campaign, key };
+    let live = caller(campaign, &campaign.live_key);
+    let elsewhere = caller(another, &another.test_key);
+    (caller(campaign, &campaign.test_key), [live, elsewhere])
 }
 
 #[tokio::test]
@@ -72,10 +56,7 @@ async fn a_submission_is_read_by_its_own_scope_alone() {
     let created = own
         .submit(&fresh_key(), &body(&phone(1), &campaign.code(1)))
         .await;
-    let path = format!(
-        "/api/v1/submissions/{}",
-        created.field("id").as_str().expect("an id")
-    );
+    let path = format!("/api/v1/submissions/{}", created.fields("id"));
     assert_eq!(own.get(&path).await.json(), created.json());
     for other in others {
         let hidden = other.get(&path).await;
@@ -83,7 +64,7 @@ async fn a_submission_is_read_by_its_own_scope_alone() {
         let none = other
             .get("/api/v1/submissions/00000000-0000-8000-8000-000000000000")
             .await;
-        assert_eq!(hidden.redacted(), none.redacted(), "as if there were none");
+        assert_eq!(hidden.snapshot(), none.snapshot(), "as if there were none");
     }
 }
 
@@ -98,13 +79,13 @@ async fn a_look_up_lists_its_own_scope_alone() {
             .post("/api/v1/submissions/lookup", &json!({ "phone": phone(1) }))
             .await;
         (
-            list_of(&reply["submissions"]).len(),
-            reply["total_entries"].clone(),
+            len_of(&reply["submissions"]),
+            fields(&reply, "total_entries"),
         )
     };
-    assert_eq!(lookup(&own).await, (1, json!(1)));
+    assert_eq!(lookup(&own).await, (1, "1".to_owned()));
     for other in others {
-        assert_eq!(lookup(&other).await, (0, json!(0)));
+        assert_eq!(lookup(&other).await, (0, "0".to_owned()));
     }
 }
 
@@ -123,12 +104,9 @@ async fn a_code_is_used_in_its_own_scope_alone() {
     assert_eq!(precheck(&own).await, "already_used");
     for other in others {
         assert_eq!(precheck(&other).await, "valid");
+        // By another phone, even.
         let entered = other.submit(&fresh_key(), &body(&phone(2), &code)).await;
-        assert_eq!(
-            entered.field("message_key"),
-            "entered",
-            "by another phone, even"
-        );
+        assert_eq!(entered.field("message_key"), "entered");
     }
 }
 
@@ -147,8 +125,7 @@ async fn keys_and_codes_are_remembered_in_their_scope_alone() {
     for other in others {
         let reply = other.submit(&key, &body).await;
         assert_eq!(reply.header("idempotent-replayed"), None);
-        assert_eq!(reply.field("message_key"), "entered");
-        assert_eq!(reply.field("replayed"), false);
+        assert_eq!(reply.fields("message_key replayed"), "entered false");
         assert!(!ids.contains(&reply.field("id")));
         ids.push(reply.field("id"));
     }
@@ -168,13 +145,7 @@ async fn limits_and_blocklist_count_in_their_scope_alone() {
         TestCampaign::with(limit).await,
     );
     let (own, others) = callers(&campaign, &another);
-    let blocked = phone(3).parse().expect("a phone");
-    let scope = campaign.scope(Environment::Test);
-    campaign
-        .service
-        .set_blocked(&scope, &blocked, true)
-        .await
-        .expect("blocked");
+    campaign.set_blocked(Environment::Test, 3, true).await;
     let outcome = async |caller: &Caller<'_>, number: u32, code: &str| {
         caller
             .submit(&fresh_key(), &body(&phone(number), code))
@@ -182,17 +153,19 @@ async fn limits_and_blocklist_count_in_their_scope_alone() {
             .field("message_key")
     };
 
-    assert_eq!(outcome(&own, 1, &campaign.code(1)).await, "entered");
-    assert_eq!(outcome(&own, 1, &campaign.code(2)).await, "entry_limit");
-    assert_eq!(outcome(&own, 2, "no such code").await, "invalid");
-    assert_eq!(outcome(&own, 2, &campaign.code(3)).await, "rate_limited");
-    assert_eq!(outcome(&own, 3, &campaign.code(4)).await, "blocked");
+    for (number, code, expected) in [
+        (1, &campaign.code(1), "entered"),
+        (1, &campaign.code(2), "entry_limit"),
+        (2, &"no such code".to_owned(), "invalid"),
+        (2, &campaign.code(3), "rate_limited"),
+        (3, &campaign.code(4), "blocked"),
+    ] {
+        assert_eq!(outcome(&own, number, code).await, expected);
+    }
     for other in &others {
-        for number in [1, 2, 3] {
-            assert_eq!(
-                outcome(other, number, &campaign.code(u64::from(number))).await,
-                "entered"
-            );
+        for number in 1..=3 {
+            let code = campaign.code(u64::from(number));
+            assert_eq!(outcome(other, number, &code).await, "entered");
         }
     }
 }
@@ -201,12 +174,10 @@ async fn limits_and_blocklist_count_in_their_scope_alone() {
 async fn a_key_reads_its_own_campaign_and_environment() {
     let (campaign, another) = (TestCampaign::plain().await, TestCampaign::plain().await);
     let (own, others) = callers(&campaign, &another);
-    let read = async |caller: &Caller<'_>| {
-        let campaign = caller.get("/api/v1/campaign").await.json();
-        (campaign["slug"].clone(), campaign["livemode"].clone())
-    };
-    let (own_slug, other_slug) = (json!(campaign.config.slug), json!(another.config.slug));
-    assert_eq!(read(&own).await, (own_slug.clone(), json!(false)));
-    assert_eq!(read(&others[0]).await, (own_slug, json!(true)));
-    assert_eq!(read(&others[1]).await, (other_slug, json!(false)));
+    let [live, elsewhere] = &others;
+    for (caller, livemode) in [(&own, false), (live, true), (elsewhere, false)] {
+        let read = caller.get("/api/v1/campaign").await;
+        let expected = format!("{} {livemode}", caller.campaign.config.slug);
+        assert_eq!(read.fields("slug livemode"), expected);
+    }
 }

@@ -308,7 +308,7 @@ impl Bench {
         let code = format!("GOOD01{number:04}");
         let receipt = campaign.typed(&campaign.live_key, &code, TIME).await;
         let submission = campaign.with_receipt(&campaign.live_key, &phone(number), "", &receipt);
-        let reply = submission.send().await;
+        let reply = submission.await;
         assert_eq!(reply.status, 200, "{}", reply.text);
     }
 

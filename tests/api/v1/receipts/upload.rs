@@ -1,7 +1,6 @@
 //! The upload, and the receipt's state afterwards.
 
 use futures_util::future::join_all;
-use serde_json::json;
 use service_tests::campaign::TestCampaign;
 use service_tests::http::request_to_storage;
 use service_tests::receipts::{announced, hardly_a_photo, id_of, receipts_alone, upload};
@@ -16,7 +15,6 @@ async fn an_upload_makes_the_receipt_uploaded_by_itself() {
     loop {
         let read = campaign
             .test("GET", &format!("/api/v1/receipts/{id}"))
-            .send()
             .await;
         if read.field("state") == "uploaded" {
             break;
@@ -31,7 +29,6 @@ async fn only_the_first_of_many_uploads_is_taken() {
     let campaign = TestCampaign::with(receipts_alone).await;
     let made = campaign
         .receipt(&campaign.test_key, &announced(&hardly_a_photo(), None))
-        .send()
         .await;
     let replies = join_all((0..20).map(|_| upload(&made, hardly_a_photo()).send())).await;
     let taken = replies.iter().filter(|reply| reply.status == 200).count();
@@ -44,7 +41,6 @@ async fn storage_refuses_another_type_length_or_less_than_all_headers() {
     let campaign = TestCampaign::with(receipts_alone).await;
     let made = campaign
         .receipt(&campaign.test_key, &announced(&hardly_a_photo(), None))
-        .send()
         .await;
     let put = || upload(&made, hardly_a_photo());
     let another_type = put()
@@ -57,16 +53,16 @@ async fn storage_refuses_another_type_length_or_less_than_all_headers() {
         .without("content-length")
         .raw(hardly_a_photo()[1..].to_vec());
     let repeatable = put().without("if-none-match");
-    for assert_rejected_without_effect in [another_type, longer, shorter, repeatable] {
-        assert_eq!(assert_rejected_without_effect.send().await.status, 403);
+    for wrong in [another_type, longer, shorter, repeatable] {
+        assert_eq!(wrong.await.status, 403);
     }
     let url = text_of(&made.field("upload")["url"]).to_owned();
     assert_eq!(
-        request_to_storage("GET", url.clone()).send().await.status,
+        request_to_storage("GET", url.clone()).await.status,
         403,
         "the target is for PUT alone"
     );
-    assert_eq!(put().send().await.status, 200, "nothing of that was kept");
+    assert_eq!(put().await.status, 200, "nothing of that was kept");
 }
 
 #[tokio::test]
@@ -74,7 +70,6 @@ async fn a_browser_may_upload_from_any_page() {
     let campaign = TestCampaign::with(receipts_alone).await;
     let made = campaign
         .receipt(&campaign.test_key, &announced(&hardly_a_photo(), None))
-        .send()
         .await;
     let url = text_of(&made.field("upload")["url"]).to_owned();
     let preflight = request_to_storage("OPTIONS", url)
@@ -84,7 +79,6 @@ async fn a_browser_may_upload_from_any_page() {
             "access-control-request-headers",
             "content-type,if-none-match",
         )
-        .send()
         .await;
     assert!(preflight.status.is_success(), "{}", preflight.status);
     assert_eq!(preflight.header("access-control-allow-origin"), Some("*"));
@@ -97,10 +91,9 @@ async fn a_browser_may_upload_from_any_page() {
     let put = upload(&made, hardly_a_photo())
         .without("content-length")
         .header("origin", "https://brand.example");
-    let uploaded = put.send().await;
+    let uploaded = put.await;
     assert_eq!(uploaded.status, 200);
     assert_eq!(uploaded.header("access-control-allow-origin"), Some("*"));
-    assert_eq!(id_of(&made).len(), 36);
 }
 
 #[tokio::test]
@@ -108,18 +101,15 @@ async fn the_upload_stays_the_same_whatever_the_keys_campaign_becomes() {
     let mut campaign = TestCampaign::with(receipts_alone).await;
     let made = campaign
         .receipt(&campaign.test_key, &announced(&hardly_a_photo(), None))
-        .send()
         .await;
     campaign.config.paused = true;
     campaign.apply().await;
-    assert_eq!(upload(&made, hardly_a_photo()).send().await.status, 200);
+    assert_eq!(upload(&made, hardly_a_photo()).await.status, 200);
     let read = campaign
         .test(
             "POST",
             &format!("/api/v1/receipts/{}/upload-url", id_of(&made)),
         )
-        .send()
         .await;
-    assert_eq!(read.field("state"), "uploaded");
-    assert_eq!(read.field("upload"), json!(null));
+    assert_eq!(read.fields("state upload"), "uploaded null");
 }

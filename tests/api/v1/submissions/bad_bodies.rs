@@ -1,5 +1,6 @@
 //! Bodies that are no JSON object, for every endpoint that takes one.
 
+use insta::assert_snapshot;
 use serde_json::{Value, json};
 use service_tests::attempt::Attempt;
 use service_tests::campaign::{TestCampaign, phone};
@@ -20,13 +21,19 @@ async fn spoil(
 ) -> Reply {
     for path in OTHERS {
         let body = json!({ "code": campaign.code(1), "phone": phone(number) });
-        let reply = change(campaign.test("POST", path).json(&body)).send().await;
+        let reply = change(campaign.test("POST", path).json(&body)).await;
         assert_eq!(reply.refusal(), WHOLE, "{path}");
     }
     let attempt = Attempt::new(campaign, number);
-    attempt
-        .assert_rejected_without_effect(change(attempt.good()))
-        .await
+    let bad = change(attempt.good());
+    let reply = attempt.assert_rejected_without_effect(bad).await;
+    assert_eq!(reply.refusal(), WHOLE, "{number}");
+    reply
+}
+
+/// What the error of a [`spoil`]ed request says.
+fn message(reply: &Reply) -> String {
+    reply.fields("error.message")
 }
 
 /// A valid body, padded with spaces.
@@ -82,8 +89,8 @@ async fn what_is_not_json_is_refused_and_leaves_nothing() {
         ("compressed", b"\x1f\x8b\x08\0\0\0\0\0".to_vec()),
     ];
     for ((kind, body), number) in bodies.into_iter().zip(1..) {
-        let reply = spoil(&campaign, number, |good| good.raw(body.clone())).await;
-        assert_eq!(reply.refusal(), WHOLE, "{kind}");
+        println!("{number} is {kind}");
+        spoil(&campaign, number, |good| good.raw(body.clone())).await;
     }
 }
 
@@ -101,17 +108,22 @@ async fn json_of_another_kind_is_refused_and_leaves_nothing() {
     ];
     for (body, number) in kinds.into_iter().zip(1..) {
         let reply = spoil(&campaign, number, |good| good.raw(body)).await;
-        assert_eq!(
-            reply.redacted(),
-            json!([422, { "error": {
-                "code": "validation_failed",
-                "message": "The request is not in the expected shape. The body is JSON, but not an object.",
-                "fix": "Send one JSON object of at most 64 KiB, in UTF-8 and with `Content-Type: application/json`.",
-                "docs_url": "[docs]", "request_id": "[request id]",
-            } }]),
-            "{body}"
-        );
+        let expected =
+            "The request is not in the expected shape. The body is JSON, but not an object.";
+        assert_eq!(message(&reply), expected, "{body}");
     }
+    let reply = spoil(&campaign, 20, |good| good.raw("7")).await;
+    assert_snapshot!(reply.snapshot(), @r#"
+    422 {
+      "error": {
+        "code": "validation_failed",
+        "docs_url": "[docs]",
+        "fix": "Send one JSON object of at most 64 KiB, in UTF-8 and with `Content-Type: application/json`.",
+        "message": "The request is not in the expected shape. The body is JSON, but not an object.",
+        "request_id": "[request id]"
+      }
+    }
+    "#);
 }
 
 #[tokio::test]
@@ -119,12 +131,12 @@ async fn the_error_says_where_the_json_ends_to_be_json() {
     let campaign = TestCampaign::plain().await;
     let reply = spoil(&campaign, 1, |good| good.raw("{\n  \"phone\": oops\n}")).await;
     assert_eq!(
-        reply.field("error")["message"],
+        message(&reply),
         "The request is not in the expected shape. The body is not valid JSON (line 2, column 12)."
     );
     let reply = spoil(&campaign, 2, |good| good.raw("")).await;
     assert_eq!(
-        reply.field("error")["message"],
+        message(&reply),
         "The request is not in the expected shape. The body is empty; send a JSON object."
     );
 }
@@ -133,11 +145,7 @@ async fn the_error_says_where_the_json_ends_to_be_json() {
 async fn a_body_is_at_most_64_kib() {
     let campaign = TestCampaign::plain().await;
     let attempt = Attempt::new(&campaign, 1);
-    let largest = attempt
-        .good()
-        .raw(padded(&attempt.body(), MAX_BYTES))
-        .send()
-        .await;
+    let largest = attempt.good().raw(padded(&attempt.body(), MAX_BYTES)).await;
     assert_eq!(largest.field("message_key"), "entered");
     for (bytes, number) in [MAX_BYTES + 1, 1024 * 1024, 5 * 1024 * 1024]
         .into_iter()
@@ -145,19 +153,10 @@ async fn a_body_is_at_most_64_kib() {
     {
         let body = Attempt::new(&campaign, number).body();
         let reply = spoil(&campaign, number, |good| good.raw(padded(&body, bytes))).await;
-        assert_eq!(
-            reply.redacted(),
-            json!([422, { "error": {
-                "code": "validation_failed",
-                "message": "The request is not in the expected shape. The body is over 64 KiB.",
-                "fix": "Send one JSON object of at most 64 KiB, in UTF-8 and with `Content-Type: application/json`.",
-                "docs_url": "[docs]", "request_id": "[request id]",
-            } }]),
-            "{bytes} bytes"
-        );
+        let expected = "The request is not in the expected shape. The body is over 64 KiB.";
+        assert_eq!(message(&reply), expected, "{bytes} bytes");
     }
-    let reply = spoil(&campaign, 9, |good| good.raw(vec![b'x'; 5_000_000])).await;
-    assert_eq!(reply.refusal(), WHOLE, "5 MB of nonsense");
+    spoil(&campaign, 9, |good| good.raw(vec![b'x'; 5_000_000])).await;
 }
 
 #[tokio::test]
@@ -181,25 +180,15 @@ async fn the_content_type_has_to_be_json() {
                 .header("content-type", content_type)
         };
         let reply = spoil(&campaign, number, change).await;
-        assert_eq!(
-            reply.redacted(),
-            json!([422, { "error": {
-                "code": "validation_failed",
-                "message": "The request is not in the expected shape. Send it with `Content-Type: application/json`.",
-                "fix": "Send one JSON object of at most 64 KiB, in UTF-8 and with `Content-Type: application/json`.",
-                "docs_url": "[docs]", "request_id": "[request id]",
-            } }]),
-            "{}",
-            String::from_utf8_lossy(content_type)
-        );
+        let expected = "The request is not in the expected shape. Send it with \
+                        `Content-Type: application/json`.";
+        assert_eq!(message(&reply), expected, "{}", content_type.escape_ascii());
     }
-    let missing = spoil(&campaign, 20, |good| good.without("content-type")).await;
-    assert_eq!(missing.refusal(), WHOLE);
-    let twice = spoil(&campaign, 21, |good| {
+    spoil(&campaign, 20, |good| good.without("content-type")).await;
+    spoil(&campaign, 21, |good| {
         good.header("content-type", "application/json")
     })
     .await;
-    assert_eq!(twice.refusal(), WHOLE);
 }
 
 #[tokio::test]
@@ -215,7 +204,7 @@ async fn content_type_may_have_parameters_and_any_case() {
         let sending = Attempt::new(&campaign, number)
             .good()
             .without("content-type");
-        let reply = sending.header("content-type", content_type).send().await;
+        let reply = sending.header("content-type", content_type).await;
         assert_eq!(reply.field("message_key"), "entered", "{content_type}");
     }
 }

@@ -19,11 +19,11 @@ async fn missing_receipt_is_named_after_all_other_faults() {
     let campaign = TestCampaign::with(code_and_receipt).await;
     let sending = campaign.submission(&phone(1), &campaign.code(0));
     assert_eq!(
-        sending.clone().send().await.refusal(),
+        sending.clone().await.refusal(),
         "422 receipt_required receipt_id"
     );
     let without_code = sending.json(&json!({ "phone": phone(1), "consent": true }));
-    let refused = without_code.send().await;
+    let refused = without_code.await;
     assert_eq!(refused.refusal(), "422 validation_failed code");
 }
 
@@ -42,7 +42,6 @@ async fn optional_receipt_may_be_absent() {
         .await;
     let with_one = campaign
         .with_receipt(&campaign.test_key, &phone(1), &campaign.code(1), &receipt)
-        .send()
         .await;
     assert_eq!(with_one.field("message_key"), "receipt_received");
 }
@@ -51,20 +50,20 @@ async fn optional_receipt_may_be_absent() {
 async fn the_same_request_succeeds_once_the_photo_is_there() {
     let campaign = TestCampaign::with(receipts_alone).await;
     let body = announced(&hardly_a_photo(), Some("TEST0REVIEW"));
-    let made = campaign.receipt(&campaign.test_key, &body).send().await;
+    let made = campaign.receipt(&campaign.test_key, &body).await;
     let sending = campaign.with_receipt(&campaign.test_key, &phone(1), "", &id_of(&made));
     assert_eq!(
-        sending.clone().send().await.refusal(),
+        sending.clone().await.refusal(),
         "422 receipt_not_uploaded receipt_id"
     );
-    let lookup = campaign.lookup(&phone(1)).send().await;
+    let lookup = campaign.lookup(&phone(1)).await;
     assert_eq!(
         lookup.field("submissions"),
         json!([]),
         "nothing is left behind"
     );
-    assert_eq!(upload(&made, hardly_a_photo()).send().await.status, 200);
-    let received = sending.clone().send().await;
+    assert_eq!(upload(&made, hardly_a_photo()).await.status, 200);
+    let received = sending.clone().await;
     assert_eq!(
         (
             received.field("message_key"),
@@ -72,7 +71,7 @@ async fn the_same_request_succeeds_once_the_photo_is_there() {
         ),
         (json!("receipt_received"), None)
     );
-    let again = sending.send().await;
+    let again = sending.await;
     assert_eq!(
         (again.field("id"), again.header("idempotent-replayed")),
         (received.field("id"), Some("true"))
@@ -87,7 +86,7 @@ async fn a_receipt_belongs_to_one_submission() {
         .await;
     let replies = join_all((1..=20).map(|number| {
         let sending = campaign.with_receipt(&campaign.test_key, &phone(number), "", &receipt);
-        async move { sending.send().await }
+        async move { sending.await }
     }))
     .await;
     let received: Vec<_> = replies.iter().filter(|reply| reply.status == 200).collect();
@@ -97,7 +96,6 @@ async fn a_receipt_belongs_to_one_submission() {
     }
     let read = campaign
         .test("GET", &format!("/api/v1/receipts/{receipt}"))
-        .send()
         .await;
     assert_eq!(read.field("state"), "attached");
 }
@@ -114,13 +112,11 @@ async fn a_refused_consumer_attaches_no_receipt() {
         .await;
     let refused = campaign
         .with_receipt(&campaign.test_key, &phone(1), "", &receipt)
-        .send()
         .await;
     assert_eq!(refused.field("message_key"), "campaign_paused");
     assert_eq!(refused.field("receipt"), Value::Null);
     let read = campaign
         .test("GET", &format!("/api/v1/receipts/{receipt}"))
-        .send()
         .await;
     assert_eq!(read.field("state"), "uploaded");
 }
@@ -133,7 +129,6 @@ async fn a_receipt_of_a_rejected_submission_stays_its_own() {
         .await;
     let submitted = campaign
         .with_receipt(&campaign.test_key, &phone(1), "", &receipt)
-        .send()
         .await;
     while campaign
         .read(&campaign.test_key, &id_of(&submitted))
@@ -145,7 +140,6 @@ async fn a_receipt_of_a_rejected_submission_stays_its_own() {
     }
     let again = campaign
         .with_receipt(&campaign.test_key, &phone(1), "", &receipt)
-        .send()
         .await;
     assert_eq!(again.refusal(), "422 receipt_already_attached receipt_id");
 }
@@ -156,12 +150,10 @@ async fn file_of_wrong_type_or_size_has_its_own_status() {
     for (number, file) in (1..).zip([b"GIF89a but called a JPEG".to_vec(), b"x".to_vec()]) {
         let made = campaign
             .receipt(&campaign.test_key, &announced(&file, None))
-            .send()
             .await;
-        assert_eq!(upload(&made, file).send().await.status, 200);
+        assert_eq!(upload(&made, file).await.status, 200);
         let refused = campaign
             .with_receipt(&campaign.test_key, &phone(number), "", &id_of(&made))
-            .send()
             .await;
         assert_eq!(refused.refusal(), "415 file_wrong_type receipt_id");
     }
@@ -172,7 +164,6 @@ async fn file_of_wrong_type_or_size_has_its_own_status() {
     ] {
         let made = campaign
             .receipt(&campaign.test_key, &announced(&[0; 9], None))
-            .send()
             .await;
         let id = id_of(&made);
         let mut file = hardly_a_photo();
@@ -195,7 +186,6 @@ async fn file_of_wrong_type_or_size_has_its_own_status() {
             .expect("stored");
         let refused = campaign
             .with_receipt(&campaign.test_key, &phone(9), "", &id)
-            .send()
             .await;
         assert_eq!(refused.refusal(), expected, "{size}");
     }
@@ -207,7 +197,6 @@ async fn unknown_receipt_is_not_found_but_a_replay_ignores_it() {
     let unknown = "00000000-0000-4000-8000-000000000000";
     let refused = campaign
         .with_receipt(&campaign.test_key, &phone(1), "", unknown)
-        .send()
         .await;
     assert_eq!(refused.refusal(), "404 not_found receipt_id");
 
@@ -219,10 +208,9 @@ async fn unknown_receipt_is_not_found_but_a_replay_ignores_it() {
         .with_receipt(&campaign.test_key, &phone(1), "", &receipt)
         .without("idempotency-key")
         .header("idempotency-key", &key);
-    let first = sending.clone().send().await;
+    let first = sending.clone().await;
     let other = sending
         .json(&json!({ "phone": phone(1), "consent": true, "receipt_id": unknown }))
-        .send()
         .await;
     assert_eq!(other.refusal(), "422 idempotency_key_reused");
     assert_eq!(first.status, 200);
@@ -239,7 +227,6 @@ async fn open_submissions_count_and_rejected_ones_do_not() {
         let receipt = campaign.typed(&campaign.test_key, code, "10:15").await;
         campaign
             .with_receipt(&campaign.test_key, &phone(1), "", &receipt)
-            .send()
             .await
     };
     let open = submit("TEST0WRONGSTORE").await;
@@ -272,7 +259,6 @@ async fn code_and_phone_are_the_same_submission_while_it_is_open() {
             .await;
         campaign
             .with_receipt(&campaign.test_key, &phone(1), &code, &receipt)
-            .send()
             .await
     };
     let first = submit().await;
@@ -309,7 +295,6 @@ async fn a_receipt_that_no_submission_has_expires_after_thirty_days() {
     assert_eq!(expiry().await, Some(AttributeValue::N(end.to_string())));
     let sent = campaign
         .with_receipt(&campaign.test_key, &phone(1), "", &receipt)
-        .send()
         .await;
     assert_eq!(sent.status, 200, "{}", sent.text);
     assert_eq!(expiry().await, None);
