@@ -1,7 +1,8 @@
 //! Changes of a campaign: shown first, asked about, kept, taken back.
 
+use ops_core::campaigns::carry_out;
 use serde_json::{Value, json};
-use service_tests::text::list_of;
+use service_tests::text::{fields, len_of};
 
 use crate::campaign::with_partner;
 use crate::support::{CHAI, NOW, Stack};
@@ -25,20 +26,16 @@ async fn would_change(stack: &Stack, text: &str) -> String {
         .to_owned()
 }
 
-async fn name(stack: &Stack) -> Value {
-    stack
-        .json(format!("campaign show {SLUG}"))
-        .await
-        .get("name")
-        .expect("a name")
-        .clone()
+/// A field of the campaign as it is shown.
+async fn shown(stack: &Stack, name: &str) -> String {
+    fields(&stack.json(format!("campaign show {SLUG}")).await, name)
 }
 
 #[tokio::test]
 async fn change_is_shown_and_written_once_agreed() {
     let stack = Stack::with_chai().await;
     let file = stack.file("changed.yaml", changed("Shinda", "Pata"));
-    let shown =
+    let asked =
         "chai-bora-2026 changes:\n  name: Chai Bora Shinda -> Chai Bora Pata\nApply this? [y/N] ";
     let refused = stack
         .answering(format!("campaign apply {file}"), "n\n")
@@ -46,23 +43,18 @@ async fn change_is_shown_and_written_once_agreed() {
         .failed();
     assert_eq!(
         refused,
-        format!("{shown}error: nothing was changed; answer `y` to continue\n")
+        format!("{asked}error: nothing was changed; answer `y` to continue\n")
     );
-    assert_eq!(name(&stack).await, "Chai Bora Shinda");
+    assert_eq!(shown(&stack, "name").await, "Chai Bora Shinda");
     let applied = stack
         .answering(format!("campaign apply {file}"), "y\n")
         .await;
-    assert_eq!(
-        (applied.out.as_str(), applied.err.as_str()),
-        ("chai-bora-2026 updated\n", shown)
-    );
-    assert_eq!(name(&stack).await, "Chai Bora Pata");
+    assert_eq!(applied.out, "chai-bora-2026 updated\n");
+    assert_eq!(applied.err, asked);
+    assert_eq!(shown(&stack, "name").await, "Chai Bora Pata");
     let again = stack.answering(format!("campaign apply {file}"), "").await;
-    assert_eq!(
-        (again.out.as_str(), again.err.as_str()),
-        ("chai-bora-2026 unchanged\n", ""),
-        "nothing to ask"
-    );
+    assert_eq!(again.out, "chai-bora-2026 unchanged\n");
+    assert_eq!(again.err, "", "nothing to ask");
 }
 
 #[tokio::test]
@@ -73,7 +65,7 @@ async fn without_a_terminal_a_change_needs_the_option() {
         .refused(format!("campaign apply {file}"), "confirmation_needed")
         .await;
     assert_contains!(error.message, "add --yes");
-    assert_eq!(name(&stack).await, "Chai Bora Shinda");
+    assert_eq!(shown(&stack, "name").await, "Chai Bora Shinda");
 }
 
 #[tokio::test]
@@ -99,15 +91,13 @@ async fn a_trial_says_what_would_change_for_programs_too() {
     let file = stack.file("changed.yaml", changed("phone_total: 20", "phone_total: 5"));
     let document = stack.json(format!("campaign apply --dry-run {file}")).await;
     assert_eq!(document["dry_run"], true);
+    let differences = &document["campaigns"][0]["differences"];
     assert_eq!(
-        document["campaigns"][0]["differences"],
-        json!([{
-            "field": "limits.phone_total",
-            "before": 20,
-            "after": 5,
-            "meaning": "a phone that has more keeps them, and gets no further submission accepted",
-        }])
+        fields(&differences[0], "field before after meaning"),
+        "limits.phone_total 20 5 a phone that has more keeps them, and gets no further submission \
+         accepted"
     );
+    assert_eq!(len_of(differences), 1);
     let same = stack.file("chai.yaml", CHAI);
     let said = stack.fine(format!("campaign apply --dry-run {same}")).await;
     assert_eq!(
@@ -209,10 +199,7 @@ async fn a_changed_consent_under_the_same_version_is_noticed() {
         )
     };
     stack.apply(consent("1", "I agree")).await;
-    assert_eq!(
-        stack.json(format!("campaign show {SLUG}")).await["consent"]["version"],
-        "1"
-    );
+    assert_eq!(shown(&stack, "consent.version").await, "1");
     let said = would_change(&stack, &consent("1", "I agree to more")).await;
     assert_contains!(said, "raise consent.version");
     let said = would_change(&stack, &consent("2", "I agree to more")).await;
@@ -253,10 +240,7 @@ async fn a_change_that_deletes_personal_data_takes_the_slug() {
         )
         .await;
     assert_contains!(error.message, "--delete-now");
-    assert_eq!(
-        stack.json(format!("campaign show {SLUG}")).await["status"],
-        "live"
-    );
+    assert_eq!(shown(&stack, "status").await, "live");
 
     stack.apply(file("2026-01-15", 90)).await;
     let lower = file("2026-01-15", 30);
@@ -273,10 +257,7 @@ async fn a_change_that_deletes_personal_data_takes_the_slug() {
     stack
         .fine(format!("campaign apply --yes --delete-now {slip}"))
         .await;
-    assert_eq!(
-        stack.json(format!("campaign show {SLUG}")).await["status"],
-        "ended"
-    );
+    assert_eq!(shown(&stack, "status").await, "ended");
 }
 
 #[tokio::test]
@@ -302,40 +283,25 @@ async fn of_two_operators_who_apply_at_once_the_second_is_told() {
     let tables = stack.tables();
     let file = |text: &str| ops_core::campaign_file::read("a.yaml", text).expect("a campaign");
     let change = || common::store::campaign_versions::CampaignChange { at: NOW, by: None };
-    let first = ops_core::campaigns::plan(&tables, &file(&CHAI.replace("Shinda", "Pata")), NOW)
-        .await
-        .expect("a plan");
-    let second = ops_core::campaigns::plan(
-        &tables,
-        &file(&CHAI.replace("phone_daily: 3", "phone_daily: 4")),
-        NOW,
-    )
-    .await;
-    let second = second.expect("a plan");
-    ops_core::campaigns::carry_out(&tables, &first, change())
-        .await
-        .expect("it is first");
-    let refused = ops_core::campaigns::carry_out(&tables, &second, change())
-        .await
-        .expect_err("it has changed");
+    let plan = async |text: &str| {
+        let planned = ops_core::campaigns::plan(&tables, &file(text), NOW).await;
+        planned.expect("a plan")
+    };
+    let first = plan(&changed("Shinda", "Pata")).await;
+    let second = plan(&changed("phone_daily: 3", "phone_daily: 4")).await;
+    let carry_out = async |plan: &_| carry_out(&tables, plan, change()).await;
+    carry_out(&first).await.expect("it is first");
+    let refused = carry_out(&second).await.expect_err("it has changed");
     assert_eq!(refused.code, "campaign_changed");
     assert_contains!(refused.message, "run this again");
-    let shown = stack.json(format!("campaign show {SLUG}")).await;
-    assert_eq!(shown["name"], "Chai Bora Pata");
-    assert_eq!(shown["limits"]["phone_daily"], 3);
+    let now = shown(&stack, "name limits.phone_daily").await;
+    assert_eq!(now, "Chai Bora Pata 3");
     // The file would take back a pause unseen, so it counts.
-    let third = ops_core::campaigns::plan(&tables, &file(CHAI), NOW)
-        .await
-        .expect("a plan");
+    let third = plan(CHAI).await;
     stack.fine(format!("campaign pause {SLUG}")).await;
-    let refused = ops_core::campaigns::carry_out(&tables, &third, change())
-        .await
-        .expect_err("it is paused");
+    let refused = carry_out(&third).await.expect_err("it is paused");
     assert_eq!(refused.code, "campaign_changed");
-    assert_eq!(
-        stack.json(format!("campaign show {SLUG}")).await["status"],
-        "paused"
-    );
+    assert_eq!(shown(&stack, "status").await, "paused");
 }
 
 #[tokio::test]
@@ -349,27 +315,21 @@ async fn every_version_is_kept_and_can_be_applied_again() {
     let text = stack.fine(format!("campaign history {SLUG}")).await;
     assert!(text.starts_with("REVISION  WHEN                 BY            CHANGED\n4         2026-03-01 03:00:00  asha (local)  name, limits.phone_daily\n"), "{text}");
     let document = stack.json(format!("campaign history {SLUG}")).await;
-    let revisions: Vec<_> = list_of(&document["history"])
-        .iter()
-        .map(|one| one["revision"].clone())
-        .collect();
-    assert_eq!(revisions, [4, 3, 2, 1]);
-    assert_eq!(
-        document["history"][1]["by"],
-        Value::Null,
-        "a pause is known by what it did alone"
-    );
-    assert_eq!(document["history"][1]["differences"][0]["field"], "paused");
+    let history = &document["history"];
+    let names = "0.revision 1.revision 2.revision 3.revision";
+    assert_eq!(fields(history, names), "4 3 2 1");
+    // A pause is known by what it did alone.
+    assert_eq!(fields(&history[1], "by differences.0.field"), "null paused");
     let limited = stack
         .json(format!("campaign history {SLUG} --limit 1"))
         .await;
-    assert_eq!(limited["history"][0], document["history"][0]);
+    assert_eq!(limited["history"], json!([history[0]]));
 
     let first = stack
         .fine(format!("campaign show {SLUG} --yaml --revision 1"))
         .await;
     stack.apply(first).await;
-    assert_eq!(name(&stack).await, "Chai Bora Shinda");
+    assert_eq!(shown(&stack, "name").await, "Chai Bora Shinda");
     stack
         .refused(
             format!("campaign show {SLUG} --yaml --revision 99"),
@@ -450,15 +410,9 @@ async fn campaign_that_is_over_is_archived_and_taken_back() {
         said,
         "`ops campaign archive --undo chai-bora-2026` takes it back"
     );
-    assert_eq!(
-        stack.json(format!("campaign show {SLUG}")).await["status"],
-        "ended"
-    );
+    assert_eq!(shown(&stack, "status").await, "ended");
     stack.fine(format!("campaign archive --undo {SLUG}")).await;
-    assert_eq!(
-        stack.json(format!("campaign show {SLUG}")).await["status"],
-        "live"
-    );
+    assert_eq!(shown(&stack, "status").await, "live");
     let history = stack.fine(format!("campaign history {SLUG}")).await;
     assert_contains!(history, "  archived\n", "  unarchived\n");
 }

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use common::domain::code_record::{CodeHold, CodeKey};
-use common::domain::message::MessageKey;
 use common::domain::submission::{Submission, SubmissionStatus};
 use common::random;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
+use service_tests::text::fields;
 
 use crate::review::{CODE, as_it_is, code, photo, with_receipt};
 use crate::submission::{WHY, entrant, hold, submission, write};
@@ -51,14 +51,12 @@ async fn revoked_entry_gives_place_back_and_its_code_stays_used() {
         .await;
     let expected = "revoked: 2 entries taken back; its code stays used";
     assert_eq!(said, format!("{reference} {expected}\n"));
-    let id = entered.submission_id.to_string();
-    let shown = stack.json(format!("submission show {id}")).await["submissions"][0].clone();
-    assert_eq!(shown["state"], "rejected");
-    assert_eq!(shown["display_status"], "not_accepted");
-    assert_eq!(shown["message_key"], "blocked");
-    assert_eq!(shown["reasons"], json!(["blocked", "revoked"]));
-    assert_eq!(shown["decision"]["by"], "asha");
-    assert_eq!(shown["decision"]["why"], "Receipt seen");
+    let id = entered.submission_id;
+    let names = "state display_status message_key reasons decision.by decision.why";
+    assert_eq!(
+        fields(&stack.shown(id).await, names),
+        r#"rejected not_accepted blocked ["blocked","revoked"] asha Receipt seen"#
+    );
     assert_eq!(counts(&stack, &entered).await, (0, 0, 0));
     let claim = hold(&stack).await.expect("it stays used");
     assert!(
@@ -100,8 +98,10 @@ async fn reopened_entry_holds_its_code_and_can_be_accepted_again() {
         assert_eq!(hold(&stack).await.is_none(), !free_code.is_empty());
 
         let reopened = stack.json(format!("submission reopen {id} {WHY}")).await;
-        assert_eq!(reopened["state"], "unknown");
-        assert_eq!(reopened["reasons"], json!(["reopened"]));
+        assert_eq!(
+            fields(&reopened, "state reasons"),
+            r#"unknown ["reopened"]"#
+        );
         assert_eq!(counts(&stack, &entered).await, (1, 1, 0));
         let held = hold(&stack).await.expect("it holds the code");
         let expected = CodeHold {
@@ -131,50 +131,27 @@ async fn what_is_not_free_any_more_is_not_taken_back() {
     let stack = Stack::with_chai().await;
     minted(&stack, None).await;
     let first = accepted(&stack, None).await;
-    let id = first.submission_id.to_string();
+    let reopen = format!("submission reopen {} {WHY}", first.submission_id);
+    let second = accepted_after(&stack, &first).await.submission_id;
+    stack.refused(&reopen, "code_taken").await;
+    let holder = hold(&stack).await.map(|claim| claim.submission_id);
+    assert_eq!(holder, Some(second));
     stack
-        .fine(format!("submission revoke {id} --free-code {WHY}"))
+        .fine(format!("submission revoke {second} --free-code {WHY}"))
         .await;
-    let second = accepted(&stack, None).await;
-    stack
-        .refused(format!("submission reopen {id} {WHY}"), "code_taken")
-        .await;
-    assert_eq!(
-        hold(&stack).await.map(|claim| claim.submission_id),
-        Some(second.submission_id)
-    );
-    stack
-        .fine(format!(
-            "submission revoke {} --free-code {WHY}",
-            second.submission_id
-        ))
-        .await;
-
-    stack
-        .fine("phone block --campaign chai-bora-2026 --why 'Sells codes' 0712345678")
-        .await;
-    stack
-        .refused(format!("submission reopen {id} {WHY}"), "phone_blocked")
-        .await;
-    stack
-        .fine("phone unblock --campaign chai-bora-2026 --why Mistaken 0712345678")
-        .await;
+    let phone = "--campaign chai-bora-2026 --why 'Sells codes' 0712345678";
+    stack.fine(format!("phone block {phone}")).await;
+    stack.refused(&reopen, "phone_blocked").await;
+    stack.fine(format!("phone unblock {phone}")).await;
     for _ in 0..3 {
         crate::submission::accepted(&stack, 1).await;
     }
-    stack
-        .refused(format!("submission reopen {id} {WHY}"), "place_taken")
-        .await;
-    assert_eq!(
-        (hold(&stack).await, counts(&stack, &first).await),
-        (None, (3, 3, 3))
-    );
-
+    stack.refused(&reopen, "place_taken").await;
+    assert_eq!(hold(&stack).await, None);
+    assert_eq!(counts(&stack, &first).await, (3, 3, 3));
     let batch = "code void --yes --campaign chai-bora-2026 --environment live --batch batch-1";
     stack.fine(&batch).await;
-    stack
-        .refused(format!("submission reopen {id} {WHY}"), "code_void")
-        .await;
+    stack.refused(&reopen, "code_void").await;
 }
 
 #[tokio::test]
@@ -182,23 +159,18 @@ async fn a_prize_is_taken_back_by_two_people_alone() {
     let stack = Stack::with_chai().await;
     minted(&stack, Some("A kettle")).await;
     let won = accepted(&stack, Some("A kettle")).await;
-    let id = won.submission_id.to_string();
-    let state =
-        async || stack.json(format!("submission show {id}")).await["submissions"][0].clone();
+    let id = won.submission_id;
     for what in ["revoke", "reopen"] {
+        let correct = format!("submission {what} {id} {WHY}");
         stack.clock.advance(Duration::from_secs(60));
-        let before = state().await;
-        stack
-            .json_by("asha", format!("submission {what} {id} {WHY}"))
-            .await;
-        let after = state().await;
-        assert_eq!(before["state"], after["state"]);
-        assert_eq!(before["updated_at"], after["updated_at"]);
+        let before = stack.shown(id).await;
+        stack.json_by("asha", &correct).await;
+        let after = stack.shown(id).await;
+        let unchanged = "state updated_at";
+        assert_eq!(fields(&before, unchanged), fields(&after, unchanged));
         assert_eq!(after["proposal"]["decision"]["by"], "asha");
         for same in ["asha/juma", "juma/ASHA"] {
-            let refused = stack
-                .run_by(same, format!("submission {what} {id} {WHY}"))
-                .await;
+            let refused = stack.run_by(same, &correct).await;
             refused.refused("second_person_needed");
         }
         if what == "revoke" {
@@ -217,24 +189,19 @@ async fn a_prize_is_taken_back_by_two_people_alone() {
                 "to revoke and free the code"
             );
         }
-        let corrected = stack
-            .json_by("juma", format!("submission {what} {id} {WHY}"))
-            .await;
+        let corrected = stack.json_by("juma", &correct).await;
         assert_ne!(corrected["state"], before["state"]);
-        let decision = &corrected["decision"];
-        assert_eq!(decision["by"], "asha");
-        assert_eq!(decision["confirmed"]["by"], "juma");
-        assert_eq!(corrected["proposal"], json!(null));
+        let names = "decision.by decision.confirmed.by proposal";
+        assert_eq!(fields(&corrected, names), "asha juma null");
     }
     stack.clock.advance(Duration::from_secs(60));
-    stack
-        .json_by("asha", format!("submission settle {id} --accept {WHY}"))
-        .await;
-    let accept = stack
-        .json_by("juma", format!("submission settle {id} --accept {WHY}"))
-        .await;
-    assert_eq!(accept["instant_win"], "A kettle");
-    assert_eq!(accept["message_key"], json!(MessageKey::InstantWin));
+    let accept = format!("submission settle {id} --accept {WHY}");
+    stack.json_by("asha", &accept).await;
+    let accepted = stack.json_by("juma", &accept).await;
+    assert_eq!(
+        fields(&accepted, "instant_win message_key"),
+        "A kettle instant_win"
+    );
     let story = stack.fine(format!("submission timeline {id}")).await;
     let decided = "decided by asha: Receipt seen; confirmed by juma: Receipt seen";
     assert_eq!(story.matches(decided).count(), 3, "{story}");
@@ -301,18 +268,13 @@ async fn a_revoked_receipt_can_be_entered_again_and_counts_once() {
         .json_by("juma", format!("submission reopen {first_id} {WHY}"))
         .await;
     assert_eq!(reopened["display_status"], "receipt_in_review");
-    stack
-        .refused(
-            format!("submission settle {first_id} --accept {WHY}"),
-            "receipt_code_needed",
-        )
-        .await;
-    stack
-        .refused(
-            format!("submission settle {first_id} {accept} {WHY}"),
-            "purchase_taken",
-        )
-        .await;
+    for (verdict, code) in [
+        ("--accept", "receipt_code_needed"),
+        (&accept, "purchase_taken"),
+    ] {
+        let settle = format!("submission settle {first_id} {verdict} {WHY}");
+        stack.refused(settle, code).await;
+    }
     assert_eq!(owner().await, Some(second.submission_id));
     assert_eq!(counts(&stack, &first).await, (2, 2, 2));
 }
@@ -430,8 +392,7 @@ async fn corrections_in_any_order_keep_counts_and_one_holder() {
         );
         let mut shown: Vec<Value> = Vec::new();
         for id in &ids {
-            let document = stack.json(format!("submission show {id}")).await;
-            shown.push(document["submissions"][0].clone());
+            shown.push(stack.shown(id).await);
         }
         let counting: Vec<_> = shown
             .iter()
@@ -452,10 +413,8 @@ async fn corrections_in_any_order_keep_counts_and_one_holder() {
         if let Some(one) = counting.first() {
             let holder = holder.expect("a code");
             assert_eq!(json!(holder.submission_id), one["id"]);
-            assert_eq!(
-                (holder.entrant, holder.redeemed),
-                (first.entrant_id.clone(), one["state"] == "accepted")
-            );
+            assert_eq!(holder.entrant, first.entrant_id);
+            assert_eq!(holder.redeemed, one["state"] == "accepted");
         }
     }
 }

@@ -9,7 +9,7 @@ use common::domain::submission::transition::{Findings, Transition};
 use common::domain::submission::{Submission, SubmissionStatus};
 use common::store::submission_writes::SettleResult;
 use serde_json::json;
-use service_tests::text::list_of;
+use service_tests::text::{fields, list_of};
 
 use crate::review::{CODE, as_it_is, code, photo, shown, shown_with, typed, with_receipt};
 use crate::submission::{WHY, entrant, submission, write};
@@ -46,8 +46,10 @@ async fn a_receipt_is_accepted_once_by_the_code_that_a_person_read() {
             "submission settle {first_id} --accept --receipt-code ab12-cd3456 {WHY}"
         ))
         .await;
-    assert_eq!(settled["review_status"], "verified");
-    assert_eq!(settled["purchase_known"], true);
+    assert_eq!(
+        fields(&settled, "review_status purchase_known"),
+        "verified true"
+    );
     assert_eq!(owner(&stack, &first).await, Some(first.submission_id));
 
     let message = stack
@@ -59,23 +61,20 @@ async fn a_receipt_is_accepted_once_by_the_code_that_a_person_read() {
         .message;
     assert_contains!(message, "`--reject receipt_already_used`");
     assert_lacks!(message, CODE);
-    assert_eq!(
-        shown(&stack, &second).await["review_status"],
-        "under_review"
-    );
+    let second_now = shown(&stack, &second).await;
+    assert_eq!(second_now["review_status"], "under_review");
     let settled = stack
         .json(format!(
             "submission settle {second_id} --reject receipt_already_used {WHY}"
         ))
         .await;
-    assert_eq!(settled["state"], "rejected");
-    assert_eq!(settled["display_status"], "needs_attention");
-    let entrant = entrant(&stack, &first).await;
     assert_eq!(
-        (entrant.entries, entrant.total),
-        (2, 1),
-        "the second gave its place back"
+        fields(&settled, "state display_status"),
+        "rejected needs_attention"
     );
+    // The second gave its place back.
+    let entrant = entrant(&stack, &first).await;
+    assert_eq!((entrant.entries, entrant.total), (2, 1));
 }
 
 #[tokio::test]
@@ -126,10 +125,9 @@ async fn without_a_purchase_accepting_a_receipt_has_to_be_meant() {
         ))
         .await;
     assert_eq!(
-        settled["reasons"],
-        json!(["entered", "operator_decision", "without_receipt_code"])
+        fields(&settled, "reasons purchase_known"),
+        r#"["entered","operator_decision","without_receipt_code"] false"#
     );
-    assert_eq!(settled["purchase_known"], false);
 
     let bare = submission(SubmissionStatus::unknown(), None);
     write(&stack, &bare, None).await;
@@ -311,8 +309,7 @@ async fn timeline_tells_what_happened_in_order() {
         .json(format!("submission timeline {}", waiting.reference()))
         .await;
     let told = story["submissions"][0].clone();
-    assert_eq!(told["id"], json!(id));
-    assert_eq!(told["request_id"], "shop-4711");
+    assert_eq!(fields(&told, "id request_id"), format!("{id} shop-4711"));
     let events = list_of(&told["events"]).iter();
     let said: Vec<_> = events
         .clone()

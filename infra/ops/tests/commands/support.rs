@@ -1,6 +1,7 @@
 //! A stack for each test, and its commands.
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::io::BufRead;
 use std::iter;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use std::process::{Child, Command, Output};
 use common::aws::Aws;
 use common::clock::Clock;
 use common::config::Env;
+use common::domain::codebook::CodeBook;
 use common::domain::scope::{Environment, Scope};
 use common::domain::timestamp::Timestamp;
 use local::stack::Options;
@@ -201,6 +203,12 @@ impl Stack {
         self.run(with_json(command)).await.json()
     }
 
+    /// A submission as `submission show --json` prints it, by id or reference.
+    pub(crate) async fn shown(&self, name: impl Display) -> Value {
+        let shown = self.json(format!("submission show {name}")).await;
+        shown["submissions"][0].clone()
+    }
+
     /// Runs a command with `--json` that has to be refused with this code, and returns the error.
     pub(crate) async fn refused(&self, command: impl AsRef<str>, code: &str) -> Refusal {
         self.run(with_json(command)).await.refused(code)
@@ -262,6 +270,13 @@ impl Stack {
         let dynamodb = self.aws().dynamodb();
         let ran = dynamodb.execute_statement().statement(statement);
         ran.send().await.expect("it is run");
+    }
+
+    /// The live code book of [`CHAI`].
+    pub(crate) async fn book(&self) -> CodeBook {
+        let books = self.tables().code_books;
+        let book = ops_core::codes::book::read(&books, &live()).await;
+        book.expect("a book")
     }
 
     pub(crate) fn aws(&self) -> Aws {

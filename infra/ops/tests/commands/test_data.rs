@@ -90,7 +90,6 @@ async fn used() -> TestCampaign {
             let sent = sending
                 .header("idempotency-key", service_tests::campaign::fresh_key())
                 .json(&body)
-                .send()
                 .await;
             assert_eq!(sent.status, 200, "{}", sent.text);
         }

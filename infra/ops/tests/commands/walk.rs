@@ -55,7 +55,6 @@ async fn a_campaign_is_walked_from_its_file_to_its_winners() {
         let reply = sending
             .header("idempotency-key", fresh_key())
             .json(&entry)
-            .send()
             .await;
         assert_eq!(reply.field("state"), "accepted", "{}", reply.text);
         references.push(reply.field("ref"));

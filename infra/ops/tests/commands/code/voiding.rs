@@ -4,7 +4,7 @@ use common::domain::code_record::CodeKey;
 use common::domain::codebook::BookMatch;
 use common::domain::submission::SubmissionStatus;
 
-use super::{LIVE, book, codes_in, mint, normal};
+use super::{LIVE, codes_in, mint, normal};
 use crate::submission::{submission, write};
 use crate::support::{Stack, live};
 
@@ -14,7 +14,7 @@ async fn a_batch_is_voided_as_a_whole() {
     stack.fine(mint(&stack, "a.csv", "3")).await;
     let void = format!("code void --yes {LIVE} --batch batch-1");
     assert_eq!(stack.json(&void).await["status"], "void");
-    let book = book(&stack).await;
+    let book = stack.book().await;
     for code in codes_in(&stack, "a.csv") {
         assert!(matches!(
             book.verify(&normal(&code)),
@@ -59,7 +59,7 @@ async fn a_dry_run_counts_what_would_be_voided_and_voids_nothing() {
     assert_eq!(planned["unused"], 2);
     let text = stack.fine(&batch).await;
     assert_contains!(text, "Nothing was voided", "2 of its 3 codes are unused.");
-    let book = book(&stack).await;
+    let book = stack.book().await;
     for code in &minted {
         assert!(matches!(
             book.verify(&normal(code)),

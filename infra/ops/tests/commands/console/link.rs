@@ -66,7 +66,7 @@ async fn present(link: &str) -> u16 {
     let (page, token) = link.split_once('#').expect("a fragment");
     let session = page.replace("/open", "/session");
     let request = request_to_storage("POST", session).header("sec-fetch-site", "same-origin");
-    request.raw(token.to_owned()).send().await.status.as_u16()
+    request.raw(token.to_owned()).await.status.as_u16()
 }
 
 /// Waits for a file, and reads it.
@@ -176,12 +176,10 @@ async fn token_is_good_once_and_only_in_a_body() {
     let trade = |token: String| console.ask_from_page("POST", "/session").raw(token);
     let in_query = console
         .ask_from_page("POST", &format!("/session?{}", console.token))
-        .send()
         .await;
     let with_query = console
         .ask_from_page("POST", "/session?again")
         .raw(console.token.clone())
-        .send()
         .await;
     assert_eq!(
         (in_query.status.as_u16(), with_query.status.as_u16()),
@@ -193,14 +191,14 @@ async fn token_is_good_once_and_only_in_a_body() {
         console.token.chars().skip(1).collect(),
     ] {
         assert_eq!(
-            trade(wrong).send().await.status,
+            trade(wrong).await.status,
             401,
             "and a wrong one does not use it up"
         );
     }
     assert_eq!(console.token.len(), 64, "32 bytes");
 
-    let reply = trade(console.token.clone()).send().await;
+    let reply = trade(console.token.clone()).await;
     assert_eq!(reply.status, 204);
     let cookie = reply.headers["set-cookie"].to_str().expect("text");
     let port = console.authority.rsplit(':').next().expect("a port");
@@ -214,12 +212,9 @@ async fn token_is_good_once_and_only_in_a_body() {
         "32 bytes of its own"
     );
 
-    let again = trade(console.token.clone())
-        .header("cookie", pair)
-        .send()
-        .await;
+    let again = trade(console.token.clone()).header("cookie", pair).await;
     assert_eq!(again.status, 204, "the same browser may open it again");
-    let elsewhere = trade(console.token.clone()).send().await;
+    let elsewhere = trade(console.token.clone()).await;
     assert!(
         elsewhere.status == 401 && elsewhere.text.contains("used before"),
         "{}",

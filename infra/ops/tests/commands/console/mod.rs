@@ -80,7 +80,6 @@ impl Served {
         let reply = self
             .ask_from_page("POST", "/session")
             .raw(self.token.clone())
-            .send()
             .await;
         assert_eq!(reply.status, 204, "{}", reply.text);
         let set = reply.headers["set-cookie"].to_str().expect("text");
@@ -126,12 +125,12 @@ impl SignedIn {
     }
 
     pub(crate) async fn status(&self, method: &str, path: &str) -> u16 {
-        self.ask(method, path).send().await.status.as_u16()
+        self.ask(method, path).await.status.as_u16()
     }
 
     /// A page that must exist.
     pub(crate) async fn page(&self, path: &str) -> String {
-        let reply = self.ask("GET", path).send().await;
+        let reply = self.ask("GET", path).await;
         assert_eq!(reply.status, 200, "{path}: {}", reply.text);
         reply.text
     }
@@ -148,7 +147,6 @@ impl SignedIn {
         self.ask("POST", path)
             .header("content-type", form)
             .raw(fields.to_owned())
-            .send()
             .await
     }
 }

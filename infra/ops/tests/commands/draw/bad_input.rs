@@ -187,9 +187,8 @@ async fn late_settled_entry_is_in_the_next_draw_alone() {
     );
     let next = stack.json(next).await;
     assert_eq!(size(&next), [1, 2]);
-    assert_eq!(next["unsettled"], json!([]));
-    assert_eq!(next["largest_rows"], json!([2]));
-    assert_eq!(next["given_by_hand"], 2);
+    let rest = fields(&next, "unsettled largest_rows given_by_hand");
+    assert_eq!(rest, "[] [2] 2");
     let told = stack.json(format!("draw opening {reference}")).await;
     assert_eq!(len_of(&told["openings"]), 1);
     assert_eq!(told["openings"][0]["draw"], "week-04");

@@ -1,7 +1,7 @@
 //! Persons erased before and after a draw.
 
 use common::domain::campaign::PersonalData;
-use common::domain::draw::contact::{ContactEvent, ContactStep};
+use common::domain::draw::contact::{Contact, ContactEvent, ContactStep};
 use common::domain::ids::EntrantId;
 use common::store::retention::Deletion;
 use common::store::segments::Segment;
@@ -20,24 +20,28 @@ pub(super) async fn openings(stack: &Stack, draw: &Value) -> String {
 
 pub(super) const ERASE: &str = "person erase --phone 0711000004 --why 'asked by letter' --yes";
 
+/// Records an event of a winner.
+async fn log(stack: &Stack, winner: &Contact, event: ContactEvent) -> Contact {
+    let step = ContactStep {
+        at: stack.clock.now(),
+        by: None,
+        event,
+    };
+    let after = winner.after(step).expect("it follows");
+    let draws = stack.tables().draws;
+    let is_changed = draws.change_contact(&live(), winner, &after).await;
+    assert!(is_changed.expect("it answers"));
+    after
+}
+
+async fn contacts(stack: &Stack) -> Vec<Contact> {
+    let contacts = stack.tables().draws.all_contacts(&live()).await;
+    contacts.expect("it answers")
+}
+
 /// Records an event of the only winner.
 async fn step(stack: &Stack, event: ContactEvent) {
-    let (tables, scope) = (stack.tables(), live());
-    let found = tables.draws.all_contacts(&scope).await.expect("it answers");
-    let after = found[0]
-        .after(ContactStep {
-            at: stack.clock.now(),
-            by: None,
-            event,
-        })
-        .expect("it follows");
-    assert!(
-        tables
-            .draws
-            .change_contact(&scope, &found[0], &after)
-            .await
-            .expect("it answers")
-    );
+    log(stack, &contacts(stack).await[0], event).await;
 }
 
 #[tokio::test]
@@ -84,8 +88,7 @@ async fn person_erased_after_the_freeze_is_skipped() {
     };
     assert_eq!(winner("drawn")["ref"], other.reference().to_string());
     let erased = winner("skipped");
-    assert_eq!(erased["state"]["reason"], "erased");
-    assert_eq!(erased["ref"], Value::Null);
+    assert_eq!(fields(erased, "state.reason ref"), "erased null");
     let page = stack.arg("certificate.html");
     let written = stack
         .json(format!("draw certificate {DRAW} --output {page}"))
@@ -236,18 +239,16 @@ async fn erasure_waits_while_a_prize_is_being_claimed() {
     let data: Value =
         serde_json::from_reader(zip.by_name("person.json").expect("it is there")).expect("JSON");
     let held = &data["campaigns"][0]["draws"][0];
-    assert_eq!(held["draw"], "week-03");
-    assert_eq!(held["prize"], "Kettle");
+    assert_eq!(fields(held, "draw prize"), "week-03 Kettle");
     assert_eq!(len_of(&held["steps"]), 4);
 
     step(&stack, ContactEvent::HandedOver).await;
     stack.fine(ERASE).await;
     let shown = shown(&stack).await;
-    let contact = &shown["winners"][0];
-    assert_eq!(contact["phone"], Value::Null);
-    assert_eq!(contact["region"], Value::Null);
-    assert_eq!(contact["ref"], json!(winner.reference().to_string()));
-    assert_eq!(contact["state"], json!({ "is": "handed_over" }));
+    assert_eq!(
+        fields(&shown["winners"][0], "phone region ref state.is"),
+        format!("null null {} handed_over", winner.reference())
+    );
     assert_eq!(openings(&stack, &draw).await, "row,refs,salt\n");
     assert_eq!(stack.json(RUN).await["winners"], shown["winners"]);
     let held = stack.json(format!("person find --phone {PHONE}")).await["held"].clone();
@@ -285,9 +286,8 @@ async fn clearing_takes_entrants_out_of_test_draws() {
     assert_contains!(openings(&stack, &live).await, references[1]);
     let practice = format!("draw show --campaign chai-bora-2026 --draw practice {environment}");
     let practice = stack.json(practice).await;
-    let winner = &practice["winners"][0];
-    assert_eq!(winner["ref"], json!(references[0]));
-    assert_eq!(winner["phone"], Value::Null);
+    let winner = fields(&practice["winners"][0], "ref phone");
+    assert_eq!(winner, format!("{} null", references[0]));
     let shown = shown(&stack).await;
     assert_eq!(shown["winners"][0]["phone"], "+2557•••••005");
     assert_eq!(
@@ -318,14 +318,10 @@ async fn interrupted_erasure_finds_the_winner_again() {
     assert!(tables.store.erase(&winner, &noted).await.expect("written"));
     stack.fine(ERASE).await;
     assert_eq!(openings(&stack, &draw).await, "row,refs,salt\n");
-    let contacts = tables.draws.all_contacts(&scope).await.expect("it answers");
+    let winner = contacts(&stack).await.remove(0);
     assert_eq!(
-        (
-            contacts[0].submission_id,
-            &contacts[0].masked_phone,
-            &contacts[0].region
-        ),
-        (None, &None, &None)
+        (winner.submission_id, winner.masked_phone, winner.region),
+        (None, None, None)
     );
 }
 
@@ -344,25 +340,16 @@ async fn erasure_of_a_winner_is_finished_wherever_it_was_cut() {
     }
     let draw = frozen_as(&stack, "week-03", &format!("--prize Kettle={PEOPLE}")).await;
     stack.fine(RUN).await;
-    let (tables, scope) = (stack.tables(), live());
-    for mut contact in tables.draws.all_contacts(&scope).await.expect("it answers") {
+    for mut contact in contacts(&stack).await {
         for event in [
             ContactEvent::Reached,
             ContactEvent::Identified,
             ContactEvent::HandedOver,
         ] {
-            let after = contact
-                .after(ContactStep {
-                    at: stack.clock.now(),
-                    by: None,
-                    event,
-                })
-                .expect("it follows");
-            let is_changed = tables.draws.change_contact(&scope, &contact, &after).await;
-            assert!(is_changed.expect("it answers"));
-            contact = after;
+            contact = log(&stack, &contact, event).await;
         }
     }
+
     let faults = Interceptor::at(0, FaultKind::DiesBefore);
     let faulty = faults.in_front_of_all(&AWS, &stack.env).await;
     let mut was_made = true;
@@ -373,33 +360,21 @@ async fn erasure_of_a_winner_is_finished_wherever_it_was_cut() {
         );
         let erase = ERASE.replace(PHONE, phone);
         faults.arm(call, how);
-        tokio::select! {
-            _ = run_with(&erase, faulty.clone(), &stack.clock) => {}
-            () = faults.death() => {}
-        }
+        faults
+            .cut(run_with(&erase, faulty.clone(), &stack.clock))
+            .await;
         was_made = faults.was_made();
         faults.disarm();
         stack.fine(&erase).await;
         let found = stack.json(format!("person find --phone {phone}")).await;
-        let held = &found["held"][0];
-        assert_eq!(held["submissions"], json!([]), "{how:?} at {call}");
-        assert_eq!(held["drawn"], 0, "{how:?} at {call}");
-        assert!(
-            !openings(&stack, &draw)
-                .await
-                .contains(&reference.to_string()),
-            "{how:?} at {call}"
-        );
-        let contacts = tables.draws.all_contacts(&scope).await.expect("it answers");
-        let contact = contacts
-            .iter()
-            .find(|contact| contact.reference.as_ref() == Some(reference));
-        let contact = contact.expect("the prize stays");
-        assert_eq!(
-            (contact.submission_id, &contact.masked_phone),
-            (None, &None),
-            "{how:?} at {call}"
-        );
+        let held = fields(&found["held"][0], "submissions drawn");
+        assert_eq!(held, "[] 0", "{how:?} at {call}");
+        assert_lacks!(openings(&stack, &draw).await, reference.to_string());
+        let contacts = contacts(&stack).await.into_iter();
+        let mut contacts = contacts.filter(|contact| contact.reference.as_ref() == Some(reference));
+        let contact = contacts.next().expect("the prize stays");
+        let person = (contact.submission_id, contact.masked_phone);
+        assert_eq!(person, (None, None), "{how:?} at {call}");
         if !was_made {
             break;
         }
