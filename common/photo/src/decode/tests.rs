@@ -109,17 +109,29 @@ fn jpeg_with(orientation: u8) -> Vec<u8> {
     [&plain[..2], b"\xff\xe1", &length, &exif, &plain[2..]].concat()
 }
 
-#[test]
-fn the_three_formats_show_the_same_picture() {
-    for file in [
+/// [`picture`] in each format.
+fn in_each_format() -> [Vec<u8>; 3] {
+    let files = [
         jpeg(&picture(), 90),
         receipt_photo::png(&picture()),
         webp(&picture()),
-    ] {
-        assert!(is_close(
-            &decode(&file.expect("a photo")).expect("decoded"),
-            &picture()
-        ));
+    ];
+    files.map(|file| file.expect("a photo"))
+}
+
+/// The pixels of a file.
+fn pixels(file: &[u8]) -> Vec<u8> {
+    decode(file).expect("decoded").pixels().to_vec()
+}
+
+fn too_many(width: u32, height: u32) -> Result<Luma, NotDecoded> {
+    Err(NotDecoded::TooManyPixels { width, height })
+}
+
+#[test]
+fn the_three_formats_show_the_same_picture() {
+    for file in in_each_format() {
+        assert!(is_close(&decode(&file).expect("decoded"), &picture()));
     }
 }
 
@@ -141,10 +153,13 @@ fn what_is_no_image_is_refused() {
     ] {
         assert_eq!(decode(bytes), Err(NotDecoded::NotAnImage));
     }
-    assert_eq!(
-        decode(&vec![0xff; 5 * 1024 * 1024 + 1]),
-        Err(NotDecoded::TooManyBytes)
-    );
+    const LARGEST: usize = 5 * 1024 * 1024;
+    for (size, fault) in [
+        (LARGEST, NotDecoded::NotAnImage),
+        (LARGEST + 1, NotDecoded::TooManyBytes),
+    ] {
+        assert_eq!(decode(&vec![0; size]), Err(fault));
+    }
 }
 
 #[test]
@@ -174,12 +189,7 @@ fn what_only_begins_like_an_image_is_no_picture() {
 
 #[test]
 fn a_picture_with_a_size_is_damaged_however_soon_it_goes_wrong() {
-    for file in [
-        jpeg(&picture(), 90),
-        receipt_photo::png(&picture()),
-        webp(&picture()),
-    ] {
-        let file = file.expect("a photo");
+    for file in in_each_format() {
         let photo_type = PhotoType::from_magic_bytes(&file).expect("a type");
         let mut told = 0;
         for end in 0..file.len() {
@@ -217,112 +227,68 @@ fn half_a_jpeg_shows_its_upper_half() {
 
 #[test]
 fn half_a_png_or_webp_is_damaged() {
-    for file in [receipt_photo::png(&picture()), webp(&picture())] {
-        let file = file.expect("a photo");
-        assert!(matches!(
-            decode(&file[..file.len() / 2]),
-            Err(NotDecoded::Damaged(_))
-        ));
+    let [_, png, webp] = in_each_format();
+    for file in [png, webp] {
+        let half = decode(&file[..file.len() / 2]);
+        assert!(matches!(half, Err(NotDecoded::Damaged(_))));
     }
 }
 
 #[test]
-fn a_png_that_says_it_is_huge_is_refused_by_its_header() {
-    let file = png_of(&[(b"IHDR", png_header(20_000, 20_000, [8, 2, 0, 0, 0]))]);
-    assert_eq!(
-        decode(&file),
-        Err(NotDecoded::TooManyPixels {
-            width: 20_000,
-            height: 20_000
-        })
-    );
-}
-
-#[test]
-fn a_jpeg_that_says_it_is_huge_is_refused_by_its_header() {
-    let mut file = jpeg(&picture(), 90).expect("a photo");
-    let frame = file
-        .windows(2)
+fn what_says_that_it_is_huge_is_refused_by_its_header() {
+    let png = png_of(&[(b"IHDR", png_header(20_000, 20_000, [8, 2, 0, 0, 0]))]);
+    let mut jpeg = jpeg(&picture(), 90).expect("a photo");
+    let mut markers = jpeg.windows(2);
+    let frame = markers
         .position(|marker| marker == b"\xff\xc0")
         .expect("a frame header");
-    file[frame + 5..frame + 9].copy_from_slice(b"\xff\xff\xff\xff");
-    assert_eq!(
-        decode(&file),
-        Err(NotDecoded::TooManyPixels {
-            width: 65_535,
-            height: 65_535
-        })
-    );
-}
-
-#[test]
-fn a_webp_that_says_it_is_huge_is_refused_by_its_header() {
+    jpeg[frame + 5..frame + 9].copy_from_slice(b"\xff\xff\xff\xff");
     let canvas = webp_of(&[(b"VP8X", b"\0\0\0\0\xff\xff\xff\xff\xff\xff")]);
-    assert_eq!(
-        decode(&canvas),
-        Err(NotDecoded::TooManyPixels {
-            width: 1 << 24,
-            height: 1 << 24
-        })
-    );
     let lossless = webp_of(&[(b"VP8L", b"\x2f\xff\xff\xff\x0f\0\0\0")]);
-    assert_eq!(
-        decode(&lossless),
-        Err(NotDecoded::TooManyPixels {
-            width: 16_384,
-            height: 16_384
-        })
-    );
     let lossy: &[u8] = b"\x10\0\0\x9d\x01\x2a\xff\x3f\xff\x3f\0\0";
     let inside_a_small_canvas = webp_of(&[(b"VP8X", &[0; 10]), (b"VP8 ", lossy)]);
-    assert_eq!(
-        decode(&inside_a_small_canvas),
-        Err(NotDecoded::TooManyPixels {
-            width: 16_383,
-            height: 16_383
-        })
-    );
+    for (file, side) in [
+        (png, 20_000),
+        (jpeg, 65_535),
+        (canvas, 1 << 24),
+        (lossless, 16_384),
+        (inside_a_small_canvas, 16_383),
+    ] {
+        assert_eq!(decode(&file), too_many(side, side));
+    }
 }
 
 #[test]
 fn each_side_of_a_webp_is_read_from_its_own_bits() {
-    let refused = |name: &[u8; 4], header: &[u8]| decode(&webp_of(&[(name, header)]));
-    let too_many = |width, height| Err(NotDecoded::TooManyPixels { width, height });
-    // A canvas stores each side less one in 24 bits.
-    assert_eq!(
-        refused(b"VP8X", b"\0\0\0\0\x20\x4e\0\x02\0\0"),
-        too_many(20_001, 3)
-    );
-    assert_eq!(
-        refused(b"VP8X", b"\0\0\0\0\x02\0\0\x20\x4e\x01"),
-        too_many(3, 85_537)
-    );
     // A lossy frame stores each side in 14 bits, below two bits of scaling.
-    let frame = |width: u16, height: u16| {
+    let lossy = |width: u16, height: u16| {
         let sides = u32::from(width) | 1 << 14 | u32::from(height) << 16 | 1 << 31;
         [&b"\x10\0\0\x9d\x01\x2a"[..], &sides.to_le_bytes()].concat()
     };
-    assert_eq!(
-        refused(b"VP8 ", &frame(16_001, 2_502)),
-        too_many(16_001, 2_502)
-    );
-    assert_eq!(
-        refused(b"VP8 ", &frame(2_502, 16_001)),
-        too_many(2_502, 16_001)
-    );
     // A lossless frame stores each side less one in 14 bits, then four other bits.
     let lossless = |width: u32, height: u32| {
         let sides = (width - 1) | (height - 1) << 14 | 1 << 28;
         [&b"\x2f"[..], &sides.to_le_bytes()].concat()
     };
-    assert_eq!(
-        refused(b"VP8L", &lossless(16_001, 2_502)),
-        too_many(16_001, 2_502)
-    );
-    assert_eq!(
-        refused(b"VP8L", &lossless(2_502, 16_001)),
-        too_many(2_502, 16_001)
-    );
+    // A canvas stores each side less one in 24 bits.
+    let canvases = [
+        b"\0\0\0\0\x20\x4e\0\x02\0\0",
+        b"\0\0\0\0\x02\0\0\x20\x4e\x01",
+    ];
+    let [wide, high] = canvases.map(|canvas| canvas.to_vec());
+    for (name, header, (width, height)) in [
+        (b"VP8X", wide, (20_001, 3)),
+        (b"VP8X", high, (3, 85_537)),
+        (b"VP8 ", lossy(16_001, 2_502), (16_001, 2_502)),
+        (b"VP8 ", lossy(2_502, 16_001), (2_502, 16_001)),
+        (b"VP8L", lossless(16_001, 2_502), (16_001, 2_502)),
+        (b"VP8L", lossless(2_502, 16_001), (2_502, 16_001)),
+    ] {
+        assert_eq!(
+            decode(&webp_of(&[(name, &header)])),
+            too_many(width, height)
+        );
+    }
 }
 
 #[test]
@@ -332,25 +298,13 @@ fn the_largest_picture_has_40_million_pixels_and_sides_of_16384() {
         assert_eq!((size.width, size.height), (width, height));
     }
     for (width, height) in [(8_000, 5_001), (MAX_SIDE + 1, 1), (1, MAX_SIDE + 1)] {
-        assert_eq!(
-            Size::bounded(width, height).err(),
-            Some(NotDecoded::TooManyPixels { width, height })
-        );
+        let fault = NotDecoded::TooManyPixels { width, height };
+        assert_eq!(Size::bounded(width, height).err(), Some(fault));
     }
     for (width, height) in [(0, 1), (1, 0)] {
-        assert!(matches!(
-            Size::bounded(width, height),
-            Err(NotDecoded::Damaged(_))
-        ));
+        let bounded = Size::bounded(width, height);
+        assert!(matches!(bounded, Err(NotDecoded::Damaged(_))));
     }
-}
-
-#[test]
-fn a_file_of_exactly_the_largest_size_is_looked_at() {
-    assert_eq!(
-        decode(&vec![0; 5 * 1024 * 1024]),
-        Err(NotDecoded::NotAnImage)
-    );
 }
 
 #[test]
@@ -374,7 +328,7 @@ fn each_colour_has_its_share_of_the_gray() {
 fn a_gray_png_may_be_transparent() {
     let see_through = image::GrayAlphaImage::from_raw(3, 1, vec![10, 255, 10, 0, 90, 255]);
     let file = written(&see_through.expect("three pixels").into(), ImageFormat::Png);
-    assert_eq!(decode(&file).expect("decoded").pixels(), [10, 255, 90]);
+    assert_eq!(pixels(&file), [10, 255, 90]);
 }
 
 #[test]
@@ -407,28 +361,13 @@ fn what_follows_a_photo_does_not_matter() {
 fn a_photo_is_turned_as_its_camera_was_held() {
     let upright = decode(&jpeg_with(1)).expect("decoded");
     assert_eq!((upright.width(), upright.height()), (48, 32));
-    // Corner for each orientation: (right, bottom).
-    let corners = [
-        (0, 0),
-        (1, 0),
-        (1, 1),
-        (0, 1),
-        (0, 0),
-        (1, 0),
-        (1, 1),
-        (0, 1),
-    ];
-    for (value, (right, bottom)) in (1..).zip(corners) {
+    // Corner for each orientation, the second four as the first: (right, bottom).
+    let corners = [(0, 0), (1, 0), (1, 1), (0, 1)];
+    for (value, (right, bottom)) in (1..=8).zip(corners.into_iter().cycle()) {
         let luma = decode(&jpeg_with(value)).expect("decoded");
-        let swapped = value >= 5;
-        assert_eq!(
-            (luma.width(), luma.height()),
-            if swapped { (32, 48) } else { (48, 32) }
-        );
-        let (x, y) = (
-            4 + right * (luma.width() - 9),
-            4 + bottom * (luma.height() - 9),
-        );
+        let size = (luma.width(), luma.height());
+        assert_eq!(size, if value >= 5 { (32, 48) } else { (48, 32) });
+        let (x, y) = (4 + right * (size.0 - 9), 4 + bottom * (size.1 - 9));
         assert!(luma.pixel(x, y) < 40, "value {value}");
     }
 }
@@ -474,7 +413,7 @@ fn sixteen_bits_and_palettes_are_decoded() {
         (b"IDAT", stored(&[0, 1, 0])),
         (b"IEND", vec![]),
     ]);
-    assert_eq!(decode(&palette).expect("decoded").pixels(), [255, 0]);
+    assert_eq!(pixels(&palette), [255, 0]);
 }
 
 #[test]
@@ -485,10 +424,7 @@ fn an_interlaced_png_is_put_in_order() {
         (b"IDAT", stored(&[0, 10, 0, 20, 0, 30, 40])),
         (b"IEND", vec![]),
     ]);
-    assert_eq!(
-        decode(&interlaced).expect("decoded").pixels(),
-        [10, 20, 30, 40]
-    );
+    assert_eq!(pixels(&interlaced), [10, 20, 30, 40]);
 }
 
 #[test]
@@ -498,7 +434,7 @@ fn what_shines_through_is_white_paper() {
     });
     for format in [ImageFormat::Png, ImageFormat::WebP] {
         let file = written(&see_through.clone().into(), format);
-        assert_eq!(decode(&file).expect("decoded").pixels(), [0, 255]);
+        assert_eq!(pixels(&file), [0, 255]);
     }
 }
 
@@ -522,8 +458,7 @@ proptest! {
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
         end in any::<prop::sample::Index>(),
     ) {
-        let files = [jpeg(&picture(), 60), receipt_photo::png(&picture()), webp(&picture())];
-        let mut file = files.into_iter().nth(format).expect("one of three").expect("a photo");
+                let mut file = in_each_format()[format].clone();
         for (place, byte) in changes {
             let place = place.index(file.len());
             file[place] = byte;

@@ -81,8 +81,59 @@ fn won() -> SubmissionStatus {
 #[tokio::test]
 async fn numbers_are_shown_by_day_hour_outcome_and_place() {
     let (stack, _) = counted().await;
-    insta::assert_snapshot!(format!("{:#}", stack.json(SHOW).await), @"");
-    insta::assert_snapshot!(stack.fine(SHOW).await, @"");
+    let shown = stack.json(SHOW).await;
+    let day = |day: &str, submissions: u32, entries: u32, phones: [u32; 2]| {
+        let [new, active] = phones;
+        json!({ "day": day, "submissions": submissions, "entries": entries, "new_phones": new, "active_phones": active })
+    };
+    assert_eq!(
+        shown["days"],
+        json!([
+            day("2026-03-01", 2, 2, [1, 1]),
+            day("2026-03-02", 1, 2, [0, 1])
+        ])
+    );
+    let outcome = |state: &str, key: &str, entries: u32| json!({ "state": state, "message_key": key, "submissions": 1, "entries": entries });
+    let outcomes = [
+        outcome("accepted", "entered", 2),
+        outcome("accepted", "instant_win", 2),
+        outcome("rejected", "receipt_wrong_store", 0),
+    ];
+    assert_eq!(shown["outcomes"], json!(outcomes));
+    assert_eq!(
+        shown["hours"],
+        json!([{ "hour": "2026-03-01T00:00:00Z", "submissions": 3, "entries": 4 }])
+    );
+    let region = |region: Value, submissions: u32, entries: u32| json!({ "region": region, "submissions": submissions, "entries": entries });
+    assert_eq!(
+        shown["regions"],
+        json!([region(Value::Null, 1, 2), region(json!("Mwanza"), 2, 2)])
+    );
+    assert_eq!(
+        shown["channels"],
+        json!([{ "channel": "sms", "submissions": 2, "entries": 2 }])
+    );
+    assert_eq!(
+        shown["prizes"],
+        json!([{ "prize": "A kettle", "submissions": 1, "entries": 2 }])
+    );
+    let codes = json!([{ "batch": "kettles", "codes": 5, "redeemed": 1, "prize": "A kettle" }]);
+    assert_eq!(shown["codes"], codes);
+    assert_eq!(
+        shown["entries_per_phone"],
+        json!([{ "range": "3-5", "phones": 1, "entries": 4 }])
+    );
+    assert_eq!(shown["phones"], 1);
+    assert_eq!(shown["unknown_now"], 0);
+    let text = stack.fine(SHOW).await;
+    assert_contains!(
+        text,
+        "Unique phones                  1\n",
+        "kettles  1         5   A kettle  ██████\n",
+        "DAY         SUBMISSIONS  ENTRIES  NEW PHONES  ACTIVE PHONES",
+        "2026-03-01  2            2        1           1              ████",
+        "2026-03-02  1            2        0           1              ████"
+    );
 }
 
 /// One phone entered on both days: active on the second, not new.

@@ -6,6 +6,8 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod erased_number;
+
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -112,30 +114,27 @@ fn printed_keys_and_codes_enter_a_consumer() {
     let running = Running::start("--show demo");
     let [key, code] = ["live key", "live codes"].map(|name| running.after(name).to_owned());
     let reply = running.submit(&key, "attempt-0000000001", "0712345678", &code);
-    assert!(reply.starts_with("HTTP/1.1 200 "), "{reply}");
-    assert!(reply.contains(r#""message_key":"entered""#), "{reply}");
+    assert_contains(&reply, &["HTTP/1.1 200 ", r#""message_key":"entered""#]);
     let again = running.submit(&key, "attempt-0000000001", "0712345678", &code);
-    assert!(again.contains("idempotent-replayed: true"), "{again}");
+    assert_contains(&again, &["idempotent-replayed: true"]);
     let wrong = running.submit(&key, "attempt-0000000002", "0712345678", "AAAA-BBBB-CCCC");
-    assert!(wrong.contains(r#""message_key":"invalid""#), "{wrong}");
-
+    assert_contains(&wrong, &[r#""message_key":"invalid""#]);
     let reference = format!("Reference  {}/docs\n", running.base_url());
-    assert!(running.printed.contains(&reference), "{}", running.printed);
+    assert_contains(&running.printed, &[&reference]);
     let (status, printed, log) = running.interrupt();
     assert!(status.success());
     assert_eq!(printed, "Stopping.\n");
     assert_eq!(log.lines().count(), 3, "one line for each request: {log}");
     let bare = code.replace('-', "");
-    for secret in [
+    let secrets = [
         "712345678",
         "AAAA",
         &code,
         &bare,
         &key,
         "attempt-0000000001",
-    ] {
-        assert!(!log.contains(secret), "{secret} is in the log: {log}");
-    }
+    ];
+    assert_lacks(&log, &secrets);
 }
 
 #[test]
@@ -150,17 +149,14 @@ fn log_names_method_and_path_without_what_could_be_a_code() {
         running.send(request, "svc_test_KeyOfTheSampleEvents", "", "");
     }
     let (_, _, log) = running.interrupt();
-    for part in [
+    let named = [
         " 404 GET /docs/nothing ",
         " 405 DELETE /api/v1/campaign ",
         " GET /api/v1/submissions/{id} ",
         " 404 PUT /api/v1/codes/…/… ",
-    ] {
-        assert!(log.contains(part), "{part} is not in {log}");
-    }
-    for hidden in ["AAAA", "AB12", "0754918263"] {
-        assert!(!log.contains(hidden), "{log}");
-    }
+    ];
+    assert_contains(&log, &named);
+    assert_lacks(&log, &["AAAA", "AB12", "0754918263"]);
 }
 
 #[test]
@@ -188,13 +184,10 @@ fn the_first_screen_is_short_and_leads_to_everything_else() {
     let places = ["/api/v1\n", "/docs\n", "/try\n"];
     let places = places.map(|path| format!("{}{path}", running.base_url()));
     let options = ["Test key svc_test_", "--show demo", "--ready-file"];
-    for part in places.iter().map(String::as_str).chain(options) {
-        assert!(screen.contains(part), "{part} is not in {screen}");
-    }
+    assert_contains(screen, &places.each_ref().map(String::as_str));
+    assert_contains(screen, &options);
     // A pipe gets no colours.
-    for part in ["svc_live_", "\u{1b}"] {
-        assert!(!screen.contains(part), "{screen}");
-    }
+    assert_lacks(screen, &["svc_live_", "\u{1b}"]);
     assert!(running.interrupt().0.success());
 }
 
@@ -219,13 +212,25 @@ fn data_kept_in_a_folder_is_there_again_with_the_same_keys() {
     let again = second.submit(&key, "attempt-0000000001", "0712345678", &code);
     let body = |reply: &str| reply.split("\r\n\r\n").nth(1).unwrap().to_owned();
     assert_eq!(body(&again), body(&entered));
-    assert!(again.contains("idempotent-replayed: true"), "{again}");
+    assert_contains(&again, &["idempotent-replayed: true"]);
+    // Codes minted before are good.
     let later = second.submit(&key, "attempt-0000000002", "0712345679", &other);
-    assert!(
-        later.contains(r#""message_key":"entered""#),
-        "codes minted before are good: {later}"
-    );
+    assert_contains(&later, &[r#""message_key":"entered""#]);
     assert!(second.interrupt().0.success());
+}
+
+#[track_caller]
+fn assert_contains(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
+}
+
+#[track_caller]
+fn assert_lacks(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(!text.contains(part), "{part} is in {text}");
+    }
 }
 
 /// What the program says when it does not start.
@@ -242,10 +247,7 @@ fn a_data_folder_is_for_one_stack_at_a_time() {
     let data = folder.path().to_str().unwrap();
     let first = Running::start(&format!("--no-demo --data {data}"));
     let message = refused(&format!("--port 0 --data {data}"));
-    assert!(
-        message.contains("is in use by another local stack"),
-        "{message}"
-    );
+    assert_contains(&message, &["is in use by another local stack"]);
     assert!(first.interrupt().0.success());
     let third = Running::start(&format!("--no-demo --data {data}"));
     assert!(third.interrupt().0.success(), "the folder is free again");
@@ -344,9 +346,10 @@ fn what_keeps_it_from_starting_is_said_with_what_to_do() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     let message = refused(&format!("--port {port}"));
-    for part in [&format!("cannot listen on port {port}"), "--port"] {
-        assert!(message.contains(part), "{message}");
-    }
+    assert_contains(
+        &message,
+        &[&format!("cannot listen on port {port}"), "--port"],
+    );
     for (option, value) in [
         ("--tax-authority-url", "foo"),
         ("--tax-authority-url", "https://verify.tra.go.tz/page"),
@@ -354,177 +357,10 @@ fn what_keeps_it_from_starting_is_said_with_what_to_do() {
         ("--partner-url", "ftp://127.0.0.1/redeem"),
     ] {
         let message = refused(&format!("--port 0 {option} {value}"));
-        for part in [option, "such as http"] {
-            assert!(message.contains(part), "{message}");
-        }
+        assert_contains(&message, &[option, "such as http"]);
     }
     let file = tempfile::NamedTempFile::new().unwrap();
     let path = file.path().to_str().unwrap();
     let message = refused(&format!("--port 0 --data {path}"));
-    for part in ["cannot keep data in", "--data"] {
-        assert!(message.contains(part), "{message}");
-    }
-}
-
-/// Spellings of a number in data: 0…, 255…, +255…, its last nine digits, with spaces, and their
-/// base64 at any place of a longer text.
-fn spellings(nine_digits: &str) -> Vec<String> {
-    let (network, rest) = nine_digits.split_at(3);
-    let (first, last) = rest.split_at(3);
-    let mut plain = vec![nine_digits.to_owned(), format!("{network} {first} {last}")];
-    plain.extend(["0", "255", "+255"].map(|prefix| format!("{prefix}{nine_digits}")));
-    let encoded = plain.iter().flat_map(|spelling| {
-        (0..3).map(move |before| {
-            let bytes = [&vec![0; before], spelling.as_bytes()].concat();
-            let encoded = STANDARD_NO_PAD.encode(&bytes);
-            // Symbols at the ends also encode neighbouring bytes.
-            let (begin, end) = ((before * 4).div_ceil(3), bytes.len() * 4 / 3);
-            encoded[begin..end].to_owned()
-        })
-    });
-    encoded.chain(plain.clone()).collect()
-}
-
-/// All files below a folder, with content.
-fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    let entries = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let read = |path: PathBuf| match path.is_dir() {
-        true => files(&path),
-        false => vec![(path.clone(), std::fs::read(&path).unwrap())],
-    };
-    entries.flat_map(read).collect()
-}
-
-/// Places of a number in files and texts.
-fn places(number: &str, data: &Path, printed: &[&str]) -> Vec<String> {
-    let mut contents = files(data);
-    contents.extend(
-        printed
-            .iter()
-            .map(|text| (PathBuf::from("printed"), text.as_bytes().to_vec())),
-    );
-    let has = |content: &[u8], wanted: &str| {
-        content
-            .windows(wanted.len())
-            .any(|part| part == wanted.as_bytes())
-    };
-    let found = contents.iter().flat_map(|(path, content)| {
-        spellings(number)
-            .into_iter()
-            .filter(|spelling| has(content, spelling))
-            .map(|spelling| format!("{spelling} in {}", path.display()))
-    });
-    found.collect()
-}
-
-#[test]
-fn a_number_is_found_in_every_spelling() {
-    let found = |text: &str| {
-        spellings("712345678")
-            .iter()
-            .any(|spelling| text.contains(spelling.as_str()))
-    };
-    for text in [
-        "0712345678",
-        "tel:+255712345678",
-        "255712345678",
-        "712 345 678",
-    ] {
-        assert!(found(text), "{text}");
-        for before in ["", "x", "xy"] {
-            let encoded = STANDARD_NO_PAD.encode(format!("{before}{text}yz"));
-            assert!(found(&encoded), "{before}{text}: {encoded}");
-        }
-    }
-    assert!(!found("0712345679"));
-}
-
-/// Runs `ops` against a ready file's stack.
-fn ops(ready: &str, args: &str) -> (u8, String) {
-    let args = format!("ops --env-file {ready} {args}");
-    let args: Vec<_> = args.split(' ').map(OsString::from).collect();
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut terminal = ops_core::Terminal {
-        out: &mut out,
-        err: &mut err,
-        input: None,
-        err_is_terminal: false,
-        is_quiet: false,
-        yes: false,
-    };
-    let no_console: ops_core::ServeConsole = |_, _| async { Ok("not here".to_owned()) }.boxed();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    let (env, clock) = (Env::from_process(), Clock::system());
-    let code = runtime.block_on(ops_core::run(args, env, &clock, &mut terminal, no_console));
-    out.extend(err);
-    (code, String::from_utf8(out).unwrap())
-}
-
-/// Requests with every kind of answer, with the number wherever callers can put it.
-fn use_number(running: &Running, key: &str, code: &str) {
-    const NUMBER: &str = "0754 918 263";
-    let body = |number: &str, code: &str| {
-        format!(r#"{{"phone":"{number}","code":"{code}","consent":true}}"#)
-    };
-    let entered = running.submit(key, "attempt-0000000001", NUMBER, code);
-    assert!(entered.contains(r#""message_key":"entered""#), "{entered}");
-    running.submit(key, "attempt-0000000001", NUMBER, code);
-    running.submit(key, "attempt-0000000009", "+255754918263", code);
-    running.submit(key, "attempt-0000000002", "255754918263", "AAAA-BBBB-CCCC");
-    let named = body(NUMBER, code).replace("\"consent\"", "\"0754918263\"");
-    for (request, body) in [
-        (
-            "POST /api/v1/submissions/lookup",
-            r#"{"phone":"0754918263"}"#,
-        ),
-        ("POST /api/v1/submissions", &named),
-        ("POST /api/v1/submissions", r#"{"phone":"0754918263""#),
-        ("POST /api/v1/codes/check", r#"{"code":"0754918263"}"#),
-        (
-            "GET /api/v1/submissions/0754918263?phone=%2B255754918263",
-            "",
-        ),
-        ("GET /api/v1/0754918263", ""),
-        ("DELETE /api/v1/submissions?phone=0754918263", ""),
-    ] {
-        let more = "Idempotency-Key: attempt-0000000003\r\nX-Request-Id: 255754918263\r\nUser-Agent: 0754918263\r\n";
-        let reply = running.send(request, key, more, body);
-        assert!(reply.starts_with("HTTP/1.1 "), "{request}: {reply}");
-    }
-}
-
-#[test]
-fn erased_number_is_nowhere_in_what_the_stack_keeps_or_printed() {
-    let folder = tempfile::tempdir().unwrap();
-    let (data, ready) = (folder.path().join("data"), folder.path().join("ready.json"));
-    let (data, ready) = (data.to_str().unwrap(), ready.to_str().unwrap());
-    let running = Running::start(&format!("--data {data} --show demo --ready-file {ready}"));
-    let [key, code] = ["live key", "live codes"].map(|name| running.after(name).to_owned());
-    use_number(&running, &key, &code);
-    let find = "person find --phone 0754918263";
-    let (found, text) = ops(ready, find);
-    assert_eq!(found, ops_core::EXIT_OK, "{text}");
-    assert!(text.contains("chai-bora-2026"), "{text}");
-    let (erased, text) = ops(ready, "person erase --phone 0754918263 --why letter --yes");
-    assert_eq!(erased, ops_core::EXIT_OK, "{text}");
-    // Only what was counted.
-    let (_, left) = ops(ready, find);
-    let row = left.lines().find(|line| line.starts_with("chai-bora-2026"));
-    let cells: Vec<_> = row.unwrap().split_whitespace().collect();
-    assert_eq!(cells.join(" "), "chai-bora-2026 live 0 0 0 0 0 no 1");
-
-    let before = running.printed.clone();
-    let (status, printed, log) = running.interrupt();
-    assert!(status.success());
-    assert!(log.lines().count() >= 11, "a line for each request: {log}");
-    let mut kept = files(Path::new(data)).into_iter();
-    assert!(kept.any(|(_, content)| !content.is_empty()));
-    let printed = [&*before, &printed, &log, &text];
-    let kept = places("754918263", Path::new(data), &printed);
-    assert!(kept.is_empty(), "{kept:#?}\n{log}");
+    assert_contains(&message, &["cannot keep data in", "--data"]);
 }
