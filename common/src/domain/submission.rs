@@ -266,8 +266,12 @@ impl Submission {
 
     /// Real time of its request.
     pub fn sent_at(&self) -> Timestamp {
-        let shift = self.test_shift.unwrap_or(0);
-        self.created_at.shifted(shift.saturating_neg())
+        self.real_time(self.created_at)
+    }
+
+    /// Without the shift of a test time, which `created_at`, `updated_at` and past states have.
+    pub fn real_time(&self, at: Timestamp) -> Timestamp {
+        at.shifted(self.test_shift.unwrap_or(0).saturating_neg())
     }
 
     /// The next revision. Adds the present state to the history, unless it is the latest already.

@@ -101,15 +101,16 @@ impl Request {
                 .with_detail(detail)
                 .with_fix(TEST_TIME_FIX)
         };
-        let Some(given) = self.http.headers().get(SVC_TEST_TIME) else {
+        let mut all = self.http.headers().get_all(SVC_TEST_TIME).iter();
+        let Some(given) = all.next() else {
             return Ok(None);
         };
         if environment.is_live() {
             return Err(refusal("A live key has no test time."));
         }
-        let text = str::from_utf8(given.as_bytes()).unwrap_or_default();
         let within = now.before(MAX_TEST_SHIFT)..=now.after(MAX_TEST_SHIFT);
-        let time = text.parse().ok().filter(|time| within.contains(time));
+        let time = given.to_str().ok().and_then(|text| text.parse().ok());
+        let time = time.filter(|time| within.contains(time) && all.next().is_none());
         time.map(Some)
             .ok_or_else(|| refusal("`SVC-Test-Time` must be a time of RFC 3339 within two years."))
     }

@@ -153,13 +153,14 @@ async fn write(
         "without_receipt_code": is_unproved,
         "proposal": false,
     }));
+    let decided_at = decision.at;
     let after = Submission {
         reasons: reasons.map(str::to_owned).collect(),
         purchase,
         decision: Some(decision),
         ..after
     };
-    tables.audit.append(row, after.updated_at).await?;
+    tables.audit.append(row, decided_at).await?;
     match tables.store.settle(before, &after, None).await? {
         SettleResult::Committed => Ok(Decided::Done(after)),
         SettleResult::ReceiptAlreadyUsed => {

@@ -330,7 +330,7 @@ pub(super) fn listed(submission: &Submission) -> Option<(String, String)> {
         )),
         None if submission.awaits_spot_check() => Some((
             spot_check_partition(scope.environment),
-            next_step(scope, submission.updated_at),
+            next_step(scope, submission.real_time(submission.updated_at)),
         )),
         None => None,
     }

@@ -169,7 +169,7 @@ pub(crate) async fn erase_person(
     now: Timestamp,
 ) -> Result<()> {
     let submissions = || held.submissions.iter().map(|(submission, _)| submission);
-    let Some(made_at) = submissions().map(|one| one.sent_at()).min() else {
+    let Some(made_at) = submissions().map(|one| one.created_at).min() else {
         return Ok(());
     };
     freeze_lock::give_up_all(tables, &held.scope).await?;

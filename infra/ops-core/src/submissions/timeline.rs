@@ -49,11 +49,18 @@ impl Timeline {
                 add(decision.at, format!("decided {}", said(decision)));
                 decided = Some(decision);
             }
-            let made = if index == 0 { "made: " } else { "" };
-            add(state.at, format!("{made}{}", sentence(state)));
+            let made = match submission.test_shift {
+                _ if index > 0 => String::new(),
+                Some(_) => format!("made, for {}: ", zoned_time(submission.created_at, zone)),
+                None => "made: ".to_owned(),
+            };
+            add(
+                submission.real_time(state.at),
+                format!("{made}{}", sentence(state)),
+            );
         }
         if let Some(entered) = code_entered {
-            add(submission.created_at, entered.sentence());
+            add(submission.sent_at(), entered.sentence());
         }
         if let Some((at, words)) = proposed(submission) {
             add(at, format!("{words}, if another person agrees"));

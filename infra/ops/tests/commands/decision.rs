@@ -7,6 +7,7 @@ use common::domain::receipt::judgement::ReceiptSummary;
 use common::domain::settling::{PendingSettlement, StepLease};
 use common::domain::submission::transition::{Findings, Transition};
 use common::domain::submission::{Submission, SubmissionStatus};
+use common::domain::timestamp::Timestamp;
 use common::store::submission_writes::SettleResult;
 use serde_json::json;
 use service_tests::text::{fields, list_of};
@@ -293,9 +294,26 @@ async fn accepted_receipt_earns_what_was_counted_by_default() {
 
 #[tokio::test]
 async fn timeline_tells_what_happened_in_order() {
+    told_in_order(None, "made: pending").await;
+}
+
+/// Neither the timeline nor the audit log goes by the time that a tester chose.
+#[tokio::test]
+async fn timeline_of_a_test_time_is_in_real_time() {
+    let year = 365 * 24 * 3_600_000;
+    for shift in [year, -year] {
+        told_in_order(Some(shift), "made, for 20").await;
+    }
+}
+
+async fn told_in_order(test_shift: Option<i64>, made: &str) {
     let stack = Stack::with_chai().await;
-    let from = |submission| Submission {
+    let shifted = |at: Timestamp| at.shifted(test_shift.unwrap_or(0));
+    let from = |submission: Submission| Submission {
         request_id: Some("shop-4711".to_owned()),
+        created_at: shifted(submission.created_at),
+        updated_at: shifted(submission.updated_at),
+        test_shift,
         ..submission
     };
     let waiting = with_receipt(&stack, photo(None), from).await;
@@ -317,7 +335,8 @@ async fn timeline_tells_what_happened_in_order() {
         .collect();
     let in_order = [
         "receipt ",
-        "made: pending, receipt_received, under_review",
+        made,
+        "pending, receipt_received, under_review",
         "decided by",
         "accepted, entered, verified",
     ];
@@ -332,4 +351,6 @@ async fn timeline_tells_what_happened_in_order() {
     stack
         .refused("submission timeline nothing", "name_invalid")
         .await;
+    stack.fine(format!("submission show {id}")).await;
+    stack.json("audit verify").await;
 }

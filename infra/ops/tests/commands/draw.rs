@@ -58,10 +58,21 @@ async fn submitted_in(
     status: SubmissionStatus,
     at: Timestamp,
 ) -> Submission {
+    let made = made_in(environment, phone, status, at);
+    write(stack, &made, None).await;
+    made
+}
+
+fn made_in(
+    environment: Environment,
+    phone: &str,
+    status: SubmissionStatus,
+    at: Timestamp,
+) -> Submission {
     let (scope, phone): (_, Phone) = (chai(environment), phone.parse().expect("a phone"));
     let made = submission(status, None);
     let secret = DeploymentSecret::new(DEPLOYMENT_SECRET).expect("long enough");
-    let made = Submission {
+    Submission {
         entrant_id: entrant_id(&scope, &phone),
         phone: secret.encrypt_phone(&scope, made.submission_id, &phone, random::bytes()),
         scope,
@@ -69,9 +80,7 @@ async fn submitted_in(
         updated_at: at,
         day: at.day_in(chrono_tz()),
         ..made
-    };
-    write(stack, &made, None).await;
-    made
+    }
 }
 
 fn chrono_tz() -> chrono_tz::Tz {

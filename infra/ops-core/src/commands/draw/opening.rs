@@ -7,7 +7,7 @@ pub(super) async fn run(reference: Reference, tables: &Tables, now: Timestamp) -
     let (mut json, mut text) = (Vec::new(), Vec::new());
     for submission in submissions::by_reference(tables, reference).await? {
         let scope = &submission.scope;
-        for draw in openings::draws_since(tables, scope, submission.sent_at(), now).await? {
+        for draw in openings::draws_since(tables, scope, submission.created_at, now).await? {
             let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
             let committed = files.committed(&draw).await?;
             let name = reference.to_string();

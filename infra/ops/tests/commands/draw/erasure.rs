@@ -61,10 +61,14 @@ async fn person_erased_before_a_draw_is_not_in_it() {
 #[tokio::test]
 async fn person_erased_after_the_freeze_is_skipped() {
     let stack = Stack::with_chai().await;
-    let (gone, other) = (
-        entered(&stack, PHONE, 1000).await,
-        entered(&stack, "0711000005", 1).await,
-    );
+    let other = entered(&stack, "0711000005", 1).await;
+    let accepted = SubmissionStatus::accepted(1000, None);
+    // A tester sent it after the period, for a time within it.
+    let gone = Submission {
+        test_shift: Some(-7 * 24 * 3_600_000),
+        ..made_in(Environment::Live, PHONE, accepted, ENTERED)
+    };
+    write(&stack, &gone, None).await;
     let draw = frozen_as(&stack, "week-03", "--prize Kettle=2").await;
     let entries = fs::read_to_string(stack.path("week-03").join("entries.csv")).expect("a file");
     stack.fine(ERASE).await;
