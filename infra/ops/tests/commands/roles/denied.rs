@@ -1,0 +1,126 @@
+//! What the database denies to a role, and the console to its operator.
+
+use super::*;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reviewer_changes_and_deletes_purchases_and_no_receipts() {
+    let stack = guarded(&iam_guard::Record::default()).await;
+    let client = database_of(&stack, "reviewer");
+    let key = |key: &str| text(&format!("chai-bora-2026#live#{key}"));
+    let receipt = random::receipt_id().to_string();
+    let delete = |name: &str| {
+        client
+            .delete_item()
+            .table_name("receipts")
+            .key("id", key(name))
+            .send()
+    };
+    let put = |name: &str| {
+        client
+            .put_item()
+            .table_name("receipts")
+            .item("id", key(name))
+            .send()
+    };
+    for name in [&receipt, "photo#1"] {
+        assert_eq!(refused(delete(name).await), DENIED, "{name}");
+        assert_eq!(refused(put(name).await), DENIED, "{name}");
+    }
+    put("purchase#1").await.expect("it is allowed");
+    delete("purchase#1").await.expect("it is allowed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_role_changes_or_deletes_a_row_of_the_audit_log() {
+    let stack = guarded(&iam_guard::Record::default()).await;
+    let key = "\"day\" = '2026-03-01' AND \"sequence\" = 1";
+    let row: Record = [("day", text("2026-03-01")), ("sequence", number(1))]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
+    for role in ROLES {
+        let client = database_of(&stack, role);
+        let put = client.put_item().table_name("audit");
+        let put = put.set_item(Some(row.clone())).send().await;
+        let update = client.update_item().table_name("audit");
+        let update = update
+            .set_key(Some(row.clone()))
+            .update_expression("SET who = :who")
+            .expression_attribute_values(":who", text("nobody"));
+        let delete = client.delete_item().table_name("audit");
+        let delete = delete.set_key(Some(row.clone())).send().await;
+        let tried = [refused(put), refused(update.send().await), refused(delete)];
+        assert_eq!(tried, [DENIED; 3], "{role}");
+        let inserted = if role == "viewer" {
+            DENIED
+        } else {
+            "DuplicateItemException"
+        };
+        for (statement, code) in [
+            (
+                format!("UPDATE \"audit\" SET who = 'nobody' WHERE {key}"),
+                DENIED,
+            ),
+            (format!("DELETE FROM \"audit\" WHERE {key}"), DENIED),
+            (
+                "INSERT INTO \"audit\" VALUE {'day': '2026-03-01', 'sequence': 1, 'who': 'nobody'}"
+                    .to_owned(),
+                inserted,
+            ),
+        ] {
+            let ran = client.execute_statement().statement(&statement);
+            assert_eq!(refused(ran.send().await), code, "{role}: {statement}");
+        }
+    }
+    assert_eq!(stack.json("audit verify").await["count"], 1);
+}
+
+#[tokio::test]
+async fn console_has_the_rights_of_its_operator() {
+    let stack = guarded(&iam_guard::Record::default()).await;
+    let id = left(&stack, 0).await;
+    let story = format!("/submissions/{id}");
+    let overview = "/campaigns/chai-bora-2026/live";
+    let codes = format!("{overview}/codes");
+    let draw = format!("{overview}/draws/{}", frozen(&stack, 0).await);
+    let all = ["/", "/search", &story, &draw, overview, &codes, "/changes"];
+    for (role, allowed) in ROLES.into_iter().zip([5, 5, 7, 7]) {
+        let console = Served::start_with(&stack, env_of(&stack, role)).await;
+        let operator = console.sign_in().await;
+        for (index, path) in all.into_iter().enumerate() {
+            let status = if index < allowed { 200 } else { 403 };
+            assert_eq!(operator.status("GET", path).await, status, "{role} {path}");
+        }
+        let status = if allowed < 6 { 403 } else { 303 };
+        let pause = format!("{overview}/pause");
+        operator.post_for(status, &pause, "").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reviewer_reviews_with_the_rights_of_that_role_alone() {
+    let stack = guarded(&iam_guard::Record::default()).await;
+    let decided = with_receipt(&stack, typed(), as_it_is).await;
+    let id = decided.submission_id.to_string();
+    let accept =
+        format!("submission settle {id} --accept --receipt-code {CODE} --why seen --by neema");
+    stack.fine(&accept).await;
+    let waiting = with_receipt(&stack, typed(), as_it_is).await;
+    let console = Served::start_with(&stack, env_of(&stack, "reviewer")).await;
+    let operator = console.sign_in().await;
+    let path = format!("/submissions/{}", waiting.submission_id);
+    let looked = operator.post_for(200, &path, "show=receipt").await;
+    assert_contains!(looked.text, CODE);
+    let screen = Screen::of(operator).await;
+    screen.send(200, "next", "").await;
+    let reject = answer_to(&waiting, "verdict=reject&reason=receipt_unreadable");
+    screen.send(204, "answer", &reject).await;
+    screen.send(200, "heartbeat", "").await;
+    // Reviewers may revoke, not reopen: each is done, or said to be not done.
+    let reopen = format!("name={id}&why=mistake");
+    let said = screen.send(200, "reopen", &reopen).await;
+    assert_contains!(said, "is revoked, and its entries are taken back");
+    let said = screen.send(422, "reopen", &reopen).await;
+    assert_contains!(said, "you lack the permission");
+    let shown = stack.json(format!("submission show {id}")).await;
+    assert_eq!(shown["submissions"][0]["message_key"], "blocked");
+}

@@ -1,0 +1,132 @@
+//! Rights that the templates give.
+
+use super::*;
+
+#[test]
+fn functions_only_read_code_books() {
+    let policies = policies();
+    let allowed = policies.iter().flat_map(|(function, policy)| {
+        let books = policy
+            .own
+            .iter()
+            .filter(|(_, resource)| resource.starts_with("table/code_books"));
+        books.map(move |(action, _)| (function.as_str(), action.as_str()))
+    });
+    let readers =
+        ["check-code", "create-submission"].map(|function| (function, "dynamodb:BatchGetItem"));
+    assert_eq!(allowed.collect::<Vec<_>>(), readers);
+}
+
+#[test]
+fn a_stack_reads_the_secrets_of_its_own_partners_alone() {
+    let policies = policies();
+    let readers = |secret: &str| -> Vec<&str> {
+        let call = |function: &str| Call {
+            caller: function.to_owned(),
+            action: "secretsmanager:GetSecretValue".to_owned(),
+            resource: format!("secret/{secret}"),
+        };
+        let allowed = policies
+            .iter()
+            .filter(|(function, policy)| policy.allows(&call(function)));
+        allowed.map(|(function, _)| function.as_str()).collect()
+    };
+    assert_eq!(
+        readers("local/partners/demo"),
+        ["create-submission", "settle-partners"]
+    );
+    let of_deployment = [
+        "check-code",
+        "create-receipt",
+        "create-submission",
+        "lookup-submissions",
+        "settle-partners",
+    ];
+    assert_eq!(readers("local/deployment"), of_deployment);
+    for of_others in [
+        "other/partners/demo",
+        "partners/demo",
+        "other/deployment",
+        "local/other",
+    ] {
+        assert!(readers(of_others).is_empty(), "{of_others}");
+    }
+}
+
+#[test]
+fn whoever_reads_strangers_photos_has_no_partners_secret() {
+    let policies = policies();
+    let may = |function: &str, action: &str| {
+        policies[function]
+            .own
+            .iter()
+            .any(|(allowed, _)| allowed == action)
+    };
+    let (photos, secrets) = ("s3:GetObject", "secretsmanager:GetSecretValue");
+    assert!(may("settle-receipts", photos) && !may("settle-receipts", secrets));
+    assert!(may("settle-partners", secrets) && !may("settle-partners", photos));
+}
+
+#[test]
+fn lambda_itself_is_allowed_logs_traces_and_its_own_queues() {
+    let template = service();
+    for (id, function) in resources(&template, "AWS::Serverless::Function") {
+        let name = text_of(&function["CodeUri"])
+            .trim_matches('/')
+            .replace("functions/", "");
+        let document = &template["Resources"][format!("{id}Role")]["Properties"]["Policies"][0]["PolicyDocument"];
+        let statements = list_of(&document["Statement"]).iter();
+        let runtime = statements.filter(|statement| {
+            statement["Sid"]
+                .as_str()
+                .is_some_and(|sid| sid.starts_with("Runtime"))
+        });
+        let found: BTreeMap<_, _> = runtime
+            .map(|statement| {
+                (
+                    text_of(&statement["Sid"]),
+                    json!([statement["Action"], statement["Resource"]]),
+                )
+            })
+            .collect();
+        let arn = |id: &str| json!({ "Fn::GetAtt": format!("{id}.Arn") });
+        let logs = json!([
+            ["logs:CreateLogStream", "logs:PutLogEvents"],
+            [arn(&format!("{id}Logs"))]
+        ]);
+        let traces = json!([["xray:PutTraceSegments", "xray:PutTelemetryRecords"], ["*"]]);
+        let mut expected = BTreeMap::from([("RuntimeLogs", logs), ("RuntimeTraces", traces)]);
+        for (function, queue) in [
+            ("settle-receipts", "TaxWork"),
+            ("settle-partners", "PartnerWork"),
+        ] {
+            let polling = [
+                "sqs:ReceiveMessage",
+                "sqs:DeleteMessage",
+                "sqs:GetQueueAttributes",
+            ];
+            if name == function {
+                expected.insert("RuntimeQueue", json!([polling, [arn(queue)]]));
+            }
+        }
+        if name == "count-changes" {
+            let polling = [
+                "DescribeStream",
+                "GetRecords",
+                "GetShardIterator",
+                "ListStreams",
+            ];
+            let polling = polling.map(|action| format!("dynamodb:{action}"));
+            let stream = |id: &str| json!({ "Fn::GetAtt": format!("{id}.StreamArn") });
+            let streams = [stream("SubmissionsTable"), stream("EntrantsTable")];
+            expected.insert("RuntimeStreams", json!([polling, streams]));
+        }
+        if ["count-changes", "mark-receipt-uploaded"].contains(&name.as_str()) {
+            expected.insert(
+                "RuntimeFailedEvents",
+                json!([["sqs:SendMessage"], [arn("FailedEvents")]]),
+            );
+        }
+        assert_eq!(found, expected, "{name}");
+    }
+}
