@@ -136,7 +136,7 @@ class Client
     {
         $keys = array_map(self::webhookKey(...), $secrets);
         $headers = array_change_key_case($headers);
-        $header = fn (string $name) => implode(' ', (array) ($headers["webhook-$name"] ?? ''));
+        $header = fn (string $name) => implode(' ', array_filter((array) ($headers["webhook-$name"] ?? ''), is_string(...)));
         [$id, $sent, $signatures] = array_map($header, ['id', 'timestamp', 'signature']);
         if ($id === '' || $signatures === '' || !preg_match('/^\d{1,12}$/D', $sent)) {
             throw new WebhookError('webhook: a header is missing or malformed');

@@ -60,18 +60,23 @@ def verify_webhook(body, headers, secrets, now=None, ed25519=None):
     """
     checks = [_webhook_check(secret, ed25519) for secret in secrets]
     body = body.encode() if isinstance(body, str) else body
-    headers = {name.lower(): value for name, value in headers.items()}
-    id, sent, signatures = (headers.get(f"webhook-{name}", "") for name in ("id", "timestamp", "signature"))
+    headers = {str(name).lower(): value for name, value in headers.items()}
+    id, sent, signatures = (_text(headers.get(f"webhook-{name}")) for name in ("id", "timestamp", "signature"))
     if not id or not signatures or not re.fullmatch("[0-9]{1,12}", sent):
         raise WebhookError("webhook: a header is missing or malformed")
     if abs((time.time() if now is None else now) - int(sent)) > WEBHOOK_TOLERANCE:
         raise WebhookError("webhook: not sent within five minutes; is the clock right?")
-    message = f"{id}.{sent}.".encode() + body
+    message = f"{id}.{sent}.".encode(errors="surrogatepass") + body
     for signature in signatures.split(" "):
         version, _, text = signature.partition(",")
         if any(version == own and is_signature(_decoded(text), message) for own, is_signature in checks):
             return json.loads(body)
     raise WebhookError("webhook: no signature matches; is the body as it arrived, and the secret of this endpoint?")
+
+
+def _text(header):
+    """A header; empty if it is no text."""
+    return " ".join(part for part in (header if isinstance(header, list) else [header]) if isinstance(part, str))
 
 
 def _webhook_check(secret, ed25519):

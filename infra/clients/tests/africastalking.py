@@ -1,4 +1,5 @@
 """Calls africastalking.php as Africa's Talking does, with a service and a gateway that give the case's replies."""
+import hashlib
 import http.server
 import json
 import os
@@ -15,6 +16,7 @@ ENTERED = (200, {"id": "1", "state": "accepted", "message": "Umeingia."})
 BUSY = (503, {"error": {"code": "service_unavailable", "message": "Busy"}}, 60)
 REFUSED = (422, {"error": {"code": "phone_invalid", "message": "Not a number", "field": "phone"}})
 ASK, SORRY = "Tuma namba ya kwenye pakiti.", "Samahani, imeshindikana kwa sasa. Jaribu tena baadaye."
+LONG = (200, {"id": "1", "state": "accepted", "message": "ŵ" * 320})
 # Name, what is typed, the service's replies, the code that it is sent (none if it is not called), and the answer.
 USSD = [
     ("session begins", "", [], None, f"CON {ASK}"),
@@ -25,14 +27,23 @@ USSD = [
     ("service that is busy", "123456789012", [BUSY], "123456789012", f"END {SORRY}"),
     ("phone that is refused", "123456789012", [REFUSED], "123456789012", f"END {SORRY}"),
     ("failure that passes", "123456789012", [(502, {}), ENTERED], "123456789012", "END Umeingia."),
+    ("message longer than a screen", "123456789012", [LONG], "123456789012", f"END {'ŵ' * 178}"),
 ]
-# The answer is an SMS; none if Africa's Talking has to call again.
+# The answer is an SMS.
 SMS = [
     ("code alone", "AB12-CD34-EF56", [ENTERED], "AB12CD34EF56", "Umeingia."),
     ("code after the keyword", "chai 1234 5678 9012", [ENTERED], "123456789012", "Umeingia."),
-    ("code among words", "CHAI namba ni 123456789012 asante", [ENTERED], "123456789012", "Umeingia."),
+    ("code among words", "CHAI, namba:123456789012. Asante", [ENTERED], "123456789012", "Umeingia."),
+    ("code after a long word", "tafadhali 123456789012", [ENTERED], "123456789012", "Umeingia."),
+    ("groups after a word as long", "code 1234 5678 9012", [ENTERED], "123456789012", "Umeingia."),
+    ("groups after words", "namba ni 1234 5678 9012", [ENTERED], "123456789012", "Umeingia."),
+    ("groups with one of letters", "CHAI\nk7m2 qxda 9bcd", [ENTERED], "k7m2qxda9bcd", "Umeingia."),
+    ("code of letters", "CHAI ABCD-EFGH-JKLM", [ENTERED], "ABCDEFGHJKLM", "Umeingia."),
+    ("code glued to the keyword", "CHAI123456789012", [ENTERED], "123456789012", "Umeingia."),
     ("no code", "CHAI", [], None, ASK),
-    ("service that is busy", "CHAI 123456789012", [BUSY], "123456789012", None),
+    ("words alone", "Habari naomba kuingia", [], None, ASK),
+    ("long message", "CHAI 123456789012", [LONG], "123456789012", "ŵ" * 320),
+    ("service that is busy", "CHAI 123456789012", [BUSY], "123456789012", SORRY),
     ("phone that is refused", "CHAI 123456789012", [REFUSED], "123456789012", SORRY),
 ]
 
@@ -41,9 +52,11 @@ class Both(http.server.BaseHTTPRequestHandler):
     """The service, and the gateway that sends SMS."""
 
     replies, entries, sent = [], [], []
+    answers = threading.Event()
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.answers.wait()
         if self.path == "/version1/messaging":
             assert self.headers["apiKey"] == "key of the gateway", self.headers
             self.sent.append(dict(urllib.parse.parse_qsl(body.decode())))
@@ -87,20 +100,24 @@ try:
             break
         except urllib.error.URLError:
             time.sleep(0.05)
+    Both.answers.set()
     assert call(token="")[0] == 403 and call(other="1")[0] == 400
     for number, (channel, (name, text, replies, code, answer)) in enumerate([("ussd", case) for case in USSD] + [("sms", case) for case in SMS]):
         Both.replies, Both.entries, Both.sent = list(replies), [], []
-        phone, id = "+255712345678", f"ATUid_{number:032}"
+        phone, id = "+255712345678", f"AT{number}"
         fields = {"sessionId": id, "phoneNumber": phone} if channel == "ussd" else {"id": id, "from": phone}
         status, told = call(text=text, **fields)
         entry = {"phone": phone, "code": code, "consent": True, "consent_version": "2026-11", "channel": channel}
-        assert Both.entries == [(f"at-{channel}-{id}", entry)] * len(replies) and not Both.replies, (name, Both.entries)
+        assert Both.entries == [(f"at-{channel}-{hashlib.sha256(id.encode()).hexdigest()}", entry)] * len(replies) and not Both.replies, (name, Both.entries)
         if channel == "ussd":
             assert (status, told, Both.sent) == (200, answer, []), (name, status, told)
         else:
             sms = {"username": "chai", "from": "15670", "to": phone, "message": answer}
-            expected = (200, "", [sms]) if answer else (503, "", [])
-            assert (status, told, Both.sent) == expected, (name, status, told, Both.sent)
+            assert (status, told, Both.sent) == (200, "", [sms]), (name, status, told, Both.sent)
+    Both.answers.clear()
+    began = time.monotonic()
+    assert call(text="123456789012", id="1", **{"from": "+255712345678"})[0] == 200
+    assert time.monotonic() - began < 15, "a callback ends within 15 seconds, even if nothing answers"
 finally:
     php.terminate()
     log = php.stderr.read()

@@ -82,6 +82,12 @@ def webhooks():
         raise AssertionError("a public key needs a function")
     except ValueError as error:
         assert "ed25519" in str(error)
+    try:
+        # PHP reads no table with half a character.
+        verify_webhook("", {"webhook-id": "\ud800", "webhook-timestamp": "0", "webhook-signature": "v1,"}, [], 0)
+        raise AssertionError("half a character is no id")
+    except WebhookError:
+        pass
     return len(table["cases"])
 
 

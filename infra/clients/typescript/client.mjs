@@ -165,13 +165,15 @@ const HMAC = { name: "HMAC", hash: "SHA-256" };
  */
 export async function verifyWebhook(body, headers, secrets, now = Date.now() / 1000) {
   const keys = await Promise.all(secrets.map(webhookKey));
-  const given = new Headers(/** @type {HeadersInit} */ (headers));
-  const [id, sent, signatures] = ["id", "timestamp", "signature"].map((name) => given.get(`webhook-${name}`) ?? "");
+  const [id, sent, signatures] = ["id", "timestamp", "signature"].map((name) => textOf(headers, `webhook-${name}`));
   if (!id || !signatures || !/^\d{1,12}$/.test(sent)) throw new WebhookError("webhook: a header is missing or malformed");
   if (Math.abs(now - Number(sent)) > WEBHOOK_TOLERANCE) throw new WebhookError("webhook: not sent within five minutes; is the clock right?");
   const encode = (/** @type {string} */ text) => new TextEncoder().encode(text);
   const bytes = typeof body === "string" ? encode(body) : body;
-  const message = new Uint8Array([...encode(`${id}.${sent}.`), ...bytes]);
+  const start = encode(`${id}.${sent}.`);
+  const message = new Uint8Array(start.length + bytes.length);
+  message.set(start);
+  message.set(bytes, start.length);
   for (const signature of signatures.split(" ")) {
     const [version, encoded = ""] = signature.split(",", 2);
     for (const [own, key] of keys) {
@@ -179,6 +181,12 @@ export async function verifyWebhook(body, headers, secrets, now = Date.now() / 1
     }
   }
   throw new WebhookError("webhook: no signature matches; is the body as it arrived, and the secret of this endpoint?");
+}
+
+/** A header; empty if it is no text. @param {Headers | Record<string, string | string[] | undefined>} headers @param {string} name */
+function textOf(headers, name) {
+  const given = typeof headers.get === "function" ? headers.get(name) : Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
+  return [given].flat().filter((part) => typeof part === "string").join(" ");
 }
 
 /** Version of a secret's signatures, and key. @param {string} secret @returns {Promise<[string, CryptoKey]>} */

@@ -58,6 +58,7 @@ export async function downsize(file, maxBytes) {
  * @param {{ refresh: () => Promise<Receipt>, progress?: (part: number) => void, tell?: (status: number) => void, signal?: AbortSignal }} options
  */
 export async function upload(receipt, photo, { refresh, progress, tell, signal }) {
+  signal?.throwIfAborted();
   let target = receipt.upload;
   for (let tried = 1; target; tried += 1) {
     const status = await put(target, photo, progress, signal);
