@@ -94,11 +94,11 @@ pub fn zoned_time(timestamp: Timestamp, zone: Tz) -> String {
     format!("{} {}", local_time(timestamp, zone), zone.name())
 }
 
-/// In the largest unit that fits, such as `12 minutes`.
+/// In the largest unit that fits twice, such as `12 minutes`.
 pub fn span_in_words(span: Duration) -> String {
     const UNITS: [(u64, &str); 3] = [(86_400, "day"), (3_600, "hour"), (60, "minute")];
     let seconds = span.as_secs();
-    let fits = UNITS.into_iter().find(|(unit, _)| seconds >= *unit);
+    let fits = UNITS.into_iter().find(|(unit, _)| seconds >= 2 * *unit);
     let (unit, name) = fits.unwrap_or((1, "second"));
     counted(seconds / unit, name)
 }
@@ -186,14 +186,15 @@ mod tests {
     }
 
     #[test]
-    fn span_is_told_in_its_largest_unit() {
+    fn span_is_told_in_the_largest_unit_that_fits_twice() {
         for (seconds, words) in [
             (0, "0 seconds"),
             (1, "1 second"),
-            (119, "1 minute"),
+            (119, "119 seconds"),
             (725, "12 minutes"),
             (7_300, "2 hours"),
-            (90_000, "1 day"),
+            (90_000, "25 hours"),
+            (172_800, "2 days"),
         ] {
             assert_eq!(span_in_words(Duration::from_secs(seconds)), words);
         }

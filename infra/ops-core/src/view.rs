@@ -9,6 +9,7 @@ pub(crate) type Columns = [(&'static str, &'static str)];
 pub(crate) fn of_record(record: &impl Serialize) -> Value {
     let mut view = json!(record);
     if let Some(fields) = view.as_object_mut()
+        && fields.get("scope").is_some_and(Value::is_object)
         && let Some(Value::Object(scope)) = fields.remove("scope")
     {
         fields.extend(scope);
@@ -16,11 +17,12 @@ pub(crate) fn of_record(record: &impl Serialize) -> Value {
     view
 }
 
-/// Makes text of times, which records have in milliseconds.
+/// Makes text of times, which records have in milliseconds. What a campaign sends to its partner is
+/// the brand's own.
 pub(crate) fn write_times_out(value: &mut Value) {
     match value {
         Value::Object(fields) => {
-            for (name, value) in fields {
+            for (name, value) in fields.iter_mut().filter(|(name, _)| *name != "body") {
                 match value.as_i64() {
                     Some(at) if is_time(name) => {
                         *value = Timestamp::from_millis(at).to_string().into();

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use common::clock::Clock;
 use s3s::dto::{
     DeleteObjectInput, DeleteObjectOutput, ETag, ETagCondition, GetObjectInput, GetObjectOutput,
-    ListObjectsV2Input, ListObjectsV2Output, Object as Entry, PutObjectInput, PutObjectOutput,
-    StreamingBlob, Timestamp,
+    HeadObjectInput, HeadObjectOutput, ListObjectsV2Input, ListObjectsV2Output, Object as Entry,
+    PutObjectInput, PutObjectOutput, StreamingBlob, Timestamp,
 };
 use s3s::{Body, S3Error, S3Request, S3Response, S3Result, s3_error};
 use tokio::sync::mpsc;
@@ -99,6 +99,22 @@ impl s3s::S3 for Objects {
             e_tag: Some(ETag::Strong(object.etag.clone())),
             last_modified: Some(last_modified(&object)),
             body: Some(StreamingBlob::from(Body::from(bytes))),
+            ..Default::default()
+        }))
+    }
+
+    async fn head_object(
+        &self,
+        request: S3Request<HeadObjectInput>,
+    ) -> S3Result<S3Response<HeadObjectOutput>> {
+        let HeadObjectInput { bucket, key, .. } = request.input;
+        let (object, bytes) = self.store(move |store| store.get(&bucket, &key)).await?;
+        Ok(S3Response::new(HeadObjectOutput {
+            accept_ranges: Some("bytes".to_owned()),
+            content_length: Some(length(&bytes)?),
+            content_type: Some(object.content_type.clone()),
+            e_tag: Some(ETag::Strong(object.etag.clone())),
+            last_modified: Some(last_modified(&object)),
             ..Default::default()
         }))
     }

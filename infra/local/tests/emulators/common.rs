@@ -8,6 +8,7 @@ use aws_sdk_s3::Client;
 use aws_sdk_s3::config::retry::RetryConfig;
 use aws_sdk_s3::config::{BehaviorVersion, Region, RequestChecksumCalculation};
 use aws_sdk_s3::operation::get_object::builders::GetObjectFluentBuilder;
+use aws_sdk_s3::operation::head_object::builders::HeadObjectFluentBuilder;
 use aws_sdk_s3::operation::list_objects_v2::builders::ListObjectsV2FluentBuilder;
 use aws_sdk_s3::operation::put_object::builders::PutObjectFluentBuilder;
 use aws_sdk_s3::primitives::ByteStream;
@@ -45,6 +46,10 @@ impl Storage {
 
     pub(crate) fn get(&self, key: &str) -> GetObjectFluentBuilder {
         self.client.get_object().bucket(BUCKET).key(key)
+    }
+
+    pub(crate) fn head(&self, key: &str) -> HeadObjectFluentBuilder {
+        self.client.head_object().bucket(BUCKET).key(key)
     }
 
     pub(crate) fn list(&self) -> ListObjectsV2FluentBuilder {

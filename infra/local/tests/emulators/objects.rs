@@ -9,6 +9,8 @@ use crate::common::{SECRET, Storage, body, credentials, storage};
 async fn part_of_an_object_comes_with_its_place() {
     let storage = storage().await;
     storage.store("letter", "hello").await;
+    let head = storage.head("letter").send().await.unwrap();
+    assert_eq!(head.content_length(), Some(5));
     let parts = [
         ("bytes=1-3", "ell", "bytes 1-3/5"),
         ("bytes=0-99", "hello", "bytes 0-4/5"),
@@ -50,6 +52,8 @@ async fn deleted_object_is_not_found() {
     }
     let got = storage.get("letter").send().await.unwrap_err();
     assert_eq!(got.code(), Some("NoSuchKey"));
+    let head = storage.head("letter").send().await.unwrap_err();
+    assert!(head.as_service_error().unwrap().is_not_found(), "{head:?}");
 }
 
 #[tokio::test]

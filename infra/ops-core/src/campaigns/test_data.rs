@@ -8,6 +8,7 @@ use crate::prelude::*;
 /// since a name keeps its commitment, but no longer identify a person.
 pub async fn clear(
     tables: &Tables,
+    photos: &Photos,
     slug: &CampaignSlug,
     now: Timestamp,
     mut done: impl FnMut(&'static str, u64),
@@ -29,10 +30,7 @@ pub async fn clear(
     );
     done("used codes", store.codes().clear(&scope).await?);
     done("entrants", store.entrants().clear(&scope).await?);
-    done(
-        "receipts",
-        store.receipts().clear(&scope, &tables.photos()?).await?,
-    );
+    done("receipts", store.receipts().clear(&scope, photos).await?);
     done("submissions", store.submissions().clear(&scope).await?);
     Ok(())
 }

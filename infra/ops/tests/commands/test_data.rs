@@ -117,12 +117,19 @@ async fn test_data_goes_and_live_data_stays() {
     let args = format!("campaign clear-test-data {slug}");
     let refused = run_typing(&args, service.env.clone(), &service.clock, Some("y\n"));
     assert_contains!(refused.await.failed(), "reads five whole tables");
+    let typed = format!("{slug}\n");
+    let no_bucket = [("PHOTOS_BUCKET".to_owned(), String::new())];
+    let no_storage = service
+        .env
+        .clone()
+        .overridden_by(no_bucket.into_iter().collect());
+    let refused = run_typing(&args, no_storage, &service.clock, Some(&typed)).await;
+    assert_contains!(refused.failed(), "PHOTOS_BUCKET");
     assert!(
         keys(&campaign, Environment::Test).await.len() > 8,
         "nothing was deleted"
     );
 
-    let typed = format!("{slug}\n");
     let cleared = run_typing(&args, service.env.clone(), &service.clock, Some(&typed)).await;
     assert_eq!(
         cleared.out,

@@ -7,6 +7,8 @@ pub(super) async fn clear(
     clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report> {
+    // A stack without storage is refused before anything is deleted.
+    let photos = tables.photos()?;
     tables.campaign(slug).await?;
     let question = format!(
         "This deletes the submissions, entrants, receipts and photos of {slug} in test mode, and frees the codes that were \
@@ -19,7 +21,7 @@ pub(super) async fn clear(
     tables.audit.append(begun, clock.now()).await?;
     let mut counts = Map::new();
     let mut text = String::from("cleared:\n");
-    test_data::clear(tables, slug, clock.now(), |kind, count| {
+    test_data::clear(tables, &photos, slug, clock.now(), |kind, count| {
         counts.insert(kind.replace(' ', "_"), json!(count));
         text += &format!("{} {kind}\n", grouped(count));
     })

@@ -55,6 +55,7 @@ fn report(verified: &Verified, is_compared: bool) -> Report {
         "commitment_compared": is_compared,
         "published": log.as_ref().map(|log| log.published_at),
         "chain": chain.hash(),
+        "is_quicknet": chain.is_quicknet(),
         "round": result.round,
         "round_at": given_at,
         "tiers": tiers.collect::<Vec<_>>(),
