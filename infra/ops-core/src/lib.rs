@@ -16,7 +16,7 @@
 //! - [`statistics`] reads and verifies the statistics; [`pace`] estimates a backlog's time;
 //! - [`smoke`] calls every endpoint of a deployment;
 //! - `view` turns JSON into tables and lines for people;
-//! - [`failure`] is the error of a command; [`mod@format`] formats numbers and times.
+//! - [`mod@failure`] is the error of a command; [`mod@format`] formats numbers and times.
 //!
 //! `ops console` is a separate crate; [`run`] gets it as a [`ServeConsole`].
 

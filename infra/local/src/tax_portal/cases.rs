@@ -9,7 +9,7 @@ use crate::simulator::{Case, case, find};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behavior {
     Found(Paper),
-    /// Found after [`FIRST`] look-ups, like `Busy` and `Down`; for `Swapped`, [`SWAPPED_FIRST`].
+    /// Found after `FIRST` look-ups, like `Busy` and `Down`; for `Swapped`, `SWAPPED_FIRST`.
     Late,
     Busy,
     Down,
