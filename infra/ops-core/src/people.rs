@@ -397,7 +397,7 @@ pub async fn erase_all(
 }
 
 /// Writes a row for each campaign and environment. It names submissions and not the phone's id, which would outlive an
-/// erasure in the log. Returns the numbers of the rows.
+/// erasure in the log.
 async fn record(
     name: &'static str,
     why: Option<&str>,

@@ -227,7 +227,8 @@ pub(crate) fn put(path: &Path, mut content: impl Read) -> Result<()> {
     Err(taken(path, "is of another draw"))
 }
 
-/// Returns false if there is such a file.
+/// Returns false if there is such a file. Half of one, after a failure, would be taken for another
+/// draw's.
 fn write_new(path: &Path, mut content: impl Read) -> Result<bool> {
     let failed = Failure::from_io(path, "writing");
     let mut file = match File::create_new(path) {
@@ -235,6 +236,32 @@ fn write_new(path: &Path, mut content: impl Read) -> Result<bool> {
         created => created.map_err(&failed)?,
     };
     let written = io::copy(&mut content, &mut file).and_then(|_| file.sync_all());
+    if written.is_err() {
+        let _ = fs::remove_file(path);
+    }
     written.map_err(failed)?;
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Broken;
+
+    impl Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::Error::other("the disk is full"))
+        }
+    }
+
+    #[test]
+    fn file_that_cannot_be_finished_is_left_out() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("entries.csv");
+        let half = b"row,tickets".chain(Broken);
+        put(&path, half).expect_err("the disk is full");
+        assert!(!path.exists());
+        put(&path, &b"row,tickets\n"[..]).expect("there is no other file");
+    }
 }
