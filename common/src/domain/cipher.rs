@@ -107,7 +107,7 @@ pub fn printed(normal: &str) -> String {
     text
 }
 
-/// At most 31^12.
+/// Power of the radix, at most 31^12.
 fn power(radix: u32, count: u8) -> u64 {
     u64::from(radix).saturating_pow(u32::from(count))
 }

@@ -1,4 +1,4 @@
-//! What the simulated partner and tax authority share: cases by a code's first letters, a memory of
+//! Parts of the simulated partner and tax authority: cases by a code's first letters, a memory of
 //! requests, and replies that no real system sends.
 
 use std::collections::HashMap;

@@ -94,7 +94,7 @@ pub fn zoned_time(timestamp: Timestamp, zone: Tz) -> String {
     format!("{} {}", local_time(timestamp, zone), zone.name())
 }
 
-/// In the largest unit that fits twice, such as `12 minutes`.
+/// Span in the largest unit that fits twice, such as `12 minutes`.
 pub fn span_in_words(span: Duration) -> String {
     const UNITS: [(u64, &str); 3] = [(86_400, "day"), (3_600, "hour"), (60, "minute")];
     let seconds = span.as_secs();

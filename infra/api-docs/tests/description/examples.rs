@@ -77,7 +77,7 @@ fn examples_of_submissions_are_of_campaigns_that_have_such() {
         assert_eq!(by_receipt, rules.is_object(), "{name}");
         assert!(
             campaign.is_none() || submission["upstream"].is_null(),
-            "{name}: nobody is asked for these codes"
+            "{name}: no partner is asked for these codes"
         );
         let record = &submission["receipt"];
         if record.is_null() {

@@ -125,7 +125,7 @@ pub const CASES: &[Case<Behavior>] = &[
 ];
 
 /// The code's case, and the index of its shop.
-pub(super) fn of(code: &str) -> Option<(&'static Case<Behavior>, usize)> {
+pub(super) fn case_and_shop(code: &str) -> Option<(&'static Case<Behavior>, usize)> {
     let case = find(CASES, code)?;
     let shop: usize = code.get(4..6)?.parse().ok()?;
     Some((case, shop.checked_sub(1)?))

@@ -68,7 +68,7 @@ async fn lookup(state: &PortalState, site: &Site, request: &Parts) -> Response {
     }
     let nth = state.count(code);
     let shop = |(case, index)| Some((case, state.options.shops.get(index)?));
-    let Some((case, shop)) = cases::of(code).and_then(shop) else {
+    let Some((case, shop)) = cases::case_and_shop(code).and_then(shop) else {
         return site.redirect("/Home/Missing");
     };
     let secret = request

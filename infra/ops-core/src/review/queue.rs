@@ -193,8 +193,8 @@ impl ReviewQueue {
     }
 }
 
-/// `None` if it is not for this reviewer: whoever decided takes no spot check, and whoever
-/// accepted is not the second person for the prize.
+/// `None` if it is not for this reviewer: the person who decided takes no spot check, and the one
+/// who accepted is not the second person for the prize.
 fn wanted(submission: Submission, identity: &str, by: &str) -> Option<ClaimedSubmission> {
     let waits = submission.assignee() == Some(Assignee::Operator);
     if waits {

@@ -33,7 +33,7 @@ use crate::support::{Ended, run, run_typing};
 const PHONE: &str = "0712345678";
 const ERASE: &str = "person erase --phone 0712345678 --why asked";
 
-/// What an interrupted erasure left in place of the phone.
+/// Stands in place of a phone after an interrupted erasure.
 static TOMBSTONE: LazyLock<EntrantId> = LazyLock::new(|| EntrantId::tombstone([7; 16]));
 
 /// Begins like a JPEG.

@@ -156,7 +156,7 @@ struct ScreenRequest {
 }
 
 impl ScreenRequest {
-    fn of(console: &Console, form: &Form) -> Result<Self, Failure> {
+    fn from_form(console: &Console, form: &Form) -> Result<Self, Failure> {
         let (tables, now) = (console.tables()?, console.now());
         Ok(Self {
             screen: console.screens().find(form.get("screen"), now)?,
@@ -174,7 +174,7 @@ async fn next(console: Console, form: Form) -> Reply<Response> {
         tables,
         locks,
         now,
-    } = ScreenRequest::of(&console, &form)?;
+    } = ScreenRequest::from_form(&console, &form)?;
     let copier = PhotoCopier::new(&tables)?;
     let mut queue = screen.queue.lock().await;
     let Some(claimed) = queue.next(&tables, &locks, now).await? else {
@@ -201,7 +201,7 @@ async fn answer(console: Console, form: Form) -> Reply<Response> {
         tables,
         locks,
         now,
-    } = ScreenRequest::of(&console, &form)?;
+    } = ScreenRequest::from_form(&console, &form)?;
     let submission_id = field(&form, "id")?;
     let decision = ReviewDecision {
         submission_id,
@@ -320,7 +320,7 @@ fn no_field(name: &str) -> Failure {
 async fn skip(console: Console, form: Form) -> Reply {
     let ScreenRequest {
         screen, locks, now, ..
-    } = ScreenRequest::of(&console, &form)?;
+    } = ScreenRequest::from_form(&console, &form)?;
     let id = field(&form, "id")?;
     screen.forget_photo(id);
     screen.queue.lock().await.skip(&locks, id, now).await?;
@@ -333,7 +333,7 @@ async fn heartbeat(console: Console, form: Form) -> Reply<Response> {
         tables,
         locks,
         now,
-    } = ScreenRequest::of(&console, &form)?;
+    } = ScreenRequest::from_form(&console, &form)?;
     let mut queue = screen.queue.lock().await;
     let lost = queue.renew(&locks, now).await?;
     let waiting = queue.waiting();
@@ -374,7 +374,7 @@ async fn progress_line(
 
 /// Releases what has no answer; those sent when the page closes may arrive later.
 async fn leave(console: Console, form: Form) -> Reply {
-    let ScreenRequest { screen, locks, .. } = ScreenRequest::of(&console, &form)?;
+    let ScreenRequest { screen, locks, .. } = ScreenRequest::from_form(&console, &form)?;
     let answered: Vec<SubmissionId> = form
         .get("answered")
         .split(',')

@@ -60,7 +60,7 @@ async fn wrong_number_is_named_and_set_by_a_recount() {
     assert_eq!(stack.json(RECOUNT).await["corrected"], true);
     assert_eq!(stack.json(VERIFY).await["differences"], json!([]));
 
-    // Before streams, nobody counted records.
+    // Records from before streams were not counted.
     write(
         &stack,
         &submission(SubmissionStatus::accepted(1, None), None),

@@ -1,4 +1,4 @@
-//! What a reviewer sees: the photo, the checks, and related submissions.
+//! The item under review: its photo, checks, and related submissions.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What the database denies to a role, and the console to its operator.
+//! Rights that the database denies to a role, and the console to its operator.
 
 use super::*;
 
