@@ -50,6 +50,6 @@ async fn crowd_amid_throttling_gets_no_internal_error() {
         throttled_percent: 10,
         ..Disturbance::default()
     };
-    let report = crowd(8, 24, faults, 0).await;
+    let report = crowd(8, 12, faults, 0).await;
     assert!(!report.statuses.contains_key(&500), "{:?}", report.statuses);
 }
