@@ -37,7 +37,7 @@ pub(crate) fn write_times_out(value: &mut Value) {
 }
 
 fn is_time(name: &str) -> bool {
-    name == "at"
+    ["at", "start", "end"].contains(&name)
         || ["_at", "_until", "_since"]
             .iter()
             .any(|end| name.ends_with(end))
@@ -77,16 +77,19 @@ pub(crate) fn cell(
     })
 }
 
-/// A row per document; a heading should name `zone`.
+/// A row per document. Times are those of `zone`, which a heading should name, unless a document
+/// has its own `timezone`.
 pub(crate) fn table<'a>(
     columns: &[(&str, &str)],
     views: impl IntoIterator<Item = &'a Value>,
     zone: Tz,
 ) -> String {
-    let row = |view| {
-        let cell = |(_, pointer): &(&str, &str)| {
-            or_dash(cell(view, pointer, |at| local_time(at, zone), grouped))
-        };
+    let row = |view: &Value| {
+        let own = view
+            .get("timezone")
+            .and_then(|zone| zone.as_str()?.parse().ok());
+        let time = |at| local_time(at, own.unwrap_or(zone));
+        let cell = |(_, pointer): &(&str, &str)| or_dash(cell(view, pointer, time, grouped));
         columns.iter().map(cell).collect()
     };
     let headings: Vec<_> = columns.iter().map(|(heading, _)| *heading).collect();

@@ -88,56 +88,47 @@ fn found(phone: &Phone, held: &[PersonRecords]) -> Report {
 }
 
 fn counts(held: &[PersonRecords]) -> Value {
-    let count = |held: &PersonRecords| {
-        json!({
-            "campaign": held.scope.campaign,
-            "environment": held.scope.environment,
-            "submissions": held.submissions.iter().map(|(submission, _)| submission.submission_id).collect::<Vec<_>>(),
-            "unsettled": held.unsettled().count(),
-            "photos": held.photos().count(),
-            "instant_prizes": held.instant_prizes().count(),
-            "drawn": held.contacts.len(),
-            "blocked": held.entrant.blocked,
-            "counted": held.entrant.total,
-            "erased_at": held.entrant.erased_at,
-        })
-    };
     held.iter().map(count).collect()
 }
+
+fn count(held: &PersonRecords) -> Value {
+    json!({
+        "campaign": held.scope.campaign,
+        "environment": held.scope.environment,
+        "submissions": held.submissions.iter().map(|(submission, _)| submission.submission_id).collect::<Vec<_>>(),
+        "unsettled": held.unsettled().count(),
+        "photos": held.photos().count(),
+        "instant_prizes": held.instant_prizes().count(),
+        "drawn": held.contacts.len(),
+        "blocked": held.entrant.blocked,
+        "counted": held.entrant.total,
+        "erased_at": held.entrant.erased_at,
+    })
+}
+
+const HELD: &Columns = &[
+    ("CAMPAIGN", "/campaign"),
+    ("ENVIRONMENT", "/environment"),
+    ("SUBMISSIONS", "/submissions"),
+    ("UNSETTLED", "/unsettled"),
+    ("PHOTOS", "/photos"),
+    ("INSTANT PRIZES", "/instant_prizes"),
+    ("DRAWN", "/drawn"),
+    ("BLOCKED", "/blocked"),
+    ("COUNTED", "/counted"),
+];
 
 fn summary(phone: &Phone, held: &[PersonRecords]) -> String {
     if held.is_empty() {
         return format!("Nothing is held on {}.", phone.masked());
     }
     let row = |held: &PersonRecords| {
-        vec![
-            held.scope.campaign.to_string(),
-            held.scope.environment.to_string(),
-            held.submissions.len().to_string(),
-            held.unsettled().count().to_string(),
-            held.photos().count().to_string(),
-            held.instant_prizes().count().to_string(),
-            held.contacts.len().to_string(),
-            if held.entrant.blocked { "yes" } else { "no" }.to_owned(),
-            held.entrant.total.to_string(),
-        ]
+        let blocked = if held.entrant.blocked { "yes" } else { "no" };
+        let submissions = ("submissions", json!(held.submissions.len()));
+        extended(count(held), [submissions, ("blocked", json!(blocked))])
     };
-    let header = [
-        "CAMPAIGN",
-        "ENVIRONMENT",
-        "SUBMISSIONS",
-        "UNSETTLED",
-        "PHOTOS",
-        "INSTANT PRIZES",
-        "DRAWN",
-        "BLOCKED",
-        "COUNTED",
-    ];
-    let text = format!(
-        "{}:\n{}",
-        phone.masked(),
-        aligned(&header, held.iter().map(row))
-    );
+    let rows: Vec<_> = held.iter().map(row).collect();
+    let text = format!("{}:\n{}", phone.masked(), table(HELD, &rows, Tz::UTC));
     let erased: Vec<_> = held.iter().filter(|held| held.is_erased()).collect();
     if erased.is_empty() {
         return text;

@@ -32,7 +32,7 @@ pub(crate) mod run;
 pub mod shown;
 pub(crate) mod verify;
 
-pub(crate) use self::entries::{DayTotal, ReadReport};
+pub(crate) use self::entries::ReadReport;
 use chrono::TimeDelta;
 use draw::Header;
 

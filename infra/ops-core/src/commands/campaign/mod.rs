@@ -72,40 +72,37 @@ async fn change(tables: &Tables, now: Timestamp) -> Result<CampaignChange> {
     })
 }
 
+const COLUMNS: &Columns = &[
+    ("SLUG", "/slug"),
+    ("STATUS", "/status"),
+    ("START", "/window/start"),
+    ("END", "/window/end"),
+    ("ZONE", "/timezone"),
+    ("BRAND", "/brand"),
+    ("NAME", "/name"),
+];
+
 async fn list(tables: &Tables, all: bool, now: Timestamp) -> Result<Report> {
     let mut campaigns = tables.campaigns.list().await?;
     let count = campaigns.len();
     campaigns.retain(|campaign| all || !campaign.archived);
-    let row = |campaign: &Campaign| {
-        let time = |at: Option<Timestamp>| or_dash(at.map(|at| local_time(at, campaign.timezone)));
-        let status = if campaign.archived {
-            "archived"
-        } else {
-            campaign.status(now).as_str()
-        };
-        vec![
-            campaign.slug.to_string(),
-            status.to_owned(),
-            time(campaign.window.start),
-            time(campaign.window.end),
-            campaign.timezone.name().to_owned(),
-            campaign.brand.clone(),
-            campaign.name.clone(),
-        ]
+    let views = campaigns
+        .iter()
+        .map(|campaign| show::as_json(campaign, now));
+    let views: Vec<Value> = views.collect::<Result<_, _>>()?;
+    let row = |(view, campaign): (&Value, &Campaign)| {
+        let status = campaign.archived.then(|| ("status", json!("archived")));
+        extended(view.clone(), status)
     };
-    let headings = ["SLUG", "STATUS", "START", "END", "ZONE", "BRAND", "NAME"];
+    let rows: Vec<_> = views.iter().zip(&campaigns).map(row).collect();
     let text = if count == 0 {
         "There are no campaigns yet; `ops campaign apply FILE.yaml` adds one.".to_owned()
     } else {
-        aligned(&headings, campaigns.iter().map(row))
+        table(COLUMNS, &rows, Tz::UTC)
     };
     let hidden = count - campaigns.len();
     let note = (hidden > 0).then(|| format!("{hidden} archived; --all lists them too"));
-    let json = campaigns
-        .iter()
-        .map(|campaign| show::as_json(campaign, now));
-    let json: Vec<Value> = json.collect::<Result<_, _>>()?;
-    Ok(Report::new(json!({ "campaigns": json }), text).with_note(note))
+    Ok(Report::new(json!({ "campaigns": views }), text).with_note(note))
 }
 
 async fn switch(

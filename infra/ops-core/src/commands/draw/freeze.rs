@@ -4,7 +4,7 @@ use super::show::ShownDraw;
 use crate::cli::FreezeArgs;
 use crate::draws::freeze::{self, FreezePlan, FreezeReport};
 use crate::draws::shown::options;
-use crate::draws::{DayTotal, ReadReport, header};
+use crate::draws::{ReadReport, header};
 use crate::prelude::*;
 
 const MAX_PRINTED: usize = 20;
@@ -83,17 +83,16 @@ fn warnings(header: &Header) -> String {
 }
 
 fn read_text(read: &ReadReport) -> String {
-    let row = |(day, total): (&String, &DayTotal)| {
-        vec![
-            day.clone(),
-            grouped(total.submissions),
-            grouped(total.entries),
-        ]
-    };
-    let days = aligned(
-        &["DAY", "SUBMISSIONS", "ENTRIES"],
-        read.days.iter().map(row),
-    );
+    let days = read.days.iter();
+    let rows: Vec<_> = days
+        .map(|(day, total)| extended(json!(total), [("day", json!(day))]))
+        .collect();
+    let columns = [
+        ("DAY", "/day"),
+        ("SUBMISSIONS", "/submissions"),
+        ("ENTRIES", "/entries"),
+    ];
+    let days = table(&columns, &rows, Tz::UTC);
     format!("\n{days}{}", unsettled_text(&read.unsettled))
 }
 

@@ -5,6 +5,15 @@ use crate::draws::shown::{facts, next_step, state, state_of};
 use crate::draws::{chain, find, header};
 use crate::prelude::*;
 
+const WINNERS: &Columns = &[
+    ("PRIZE", "/prize"),
+    ("PLACE", "/place"),
+    ("REF", "/ref"),
+    ("REGION", "/region"),
+    ("PHONE", "/phone"),
+    ("STATE", "/state"),
+];
+
 pub(super) struct ShownDraw<'a> {
     scope: &'a Scope,
     pub(super) draw: Draw,
@@ -74,19 +83,13 @@ impl<'a> ShownDraw<'a> {
 
     pub(super) fn text(&self) -> Result<String> {
         let row = |contact: &Contact| {
-            vec![
-                contact.prize.clone(),
-                contact.place.to_string(),
-                or_dash(contact.reference.as_ref()),
-                or_dash(contact.region.as_ref()),
-                or_dash(contact.masked_phone.as_ref()),
-                state_of(contact, &self.blocked),
-            ]
+            let state = json!(state_of(contact, &self.blocked));
+            extended(contact_json(contact, &self.blocked), [("state", state)])
         };
+        let rows: Vec<_> = self.contacts.iter().map(row).collect();
         let mut text = lines(&facts(self.scope, &self.draw, self.zone)?);
-        if !self.contacts.is_empty() {
-            let titles = ["PRIZE", "PLACE", "REF", "REGION", "PHONE", "STATE"];
-            text += &format!("\n{}", aligned(&titles, self.contacts.iter().map(row)));
+        if !rows.is_empty() {
+            text += &format!("\n{}", table(WINNERS, &rows, self.zone));
         }
         if !self.blocked.is_empty() {
             text += "\nWho is BLOCKED was blocked after the freeze: skip them with --reason excluded, or unblock the phone.\n";

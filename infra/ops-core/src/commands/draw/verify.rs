@@ -104,17 +104,10 @@ fn tier_text(tier: &TierResult, places: &[&LoggedPlace]) -> String {
         };
         return format!("{title}, in the order of these lines of entries.csv: {lines}{more}\n");
     }
-    let row = |place: &&LoggedPlace| {
-        vec![
-            place.place.to_string(),
-            or_dash(place.reference.as_ref()),
-            happened(place),
-        ]
-    };
-    format!(
-        "{title}\n{}",
-        aligned(&["PLACE", "REF", "STATE"], places.iter().map(row))
-    )
+    let row = |place: &&LoggedPlace| json!({ "place": place.place, "ref": place.reference, "state": happened(place) });
+    let rows: Vec<_> = places.iter().map(row).collect();
+    let columns = [("PLACE", "/place"), ("REF", "/ref"), ("STATE", "/state")];
+    format!("{title}\n{}", table(&columns, &rows, Tz::UTC))
 }
 
 fn happened(place: &LoggedPlace) -> String {
