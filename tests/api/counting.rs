@@ -5,9 +5,9 @@ use common::domain::ids::SubmissionId;
 use common::domain::scope::{Environment, Scope};
 use common::domain::statistics::{Amount, Metric};
 use common::random;
-use common::store::segments::Segment;
 use common::store::statistics::Statistics;
 use common::store::submissions;
+use common::store::table_pages::Position;
 use count_changes::stream_batch::StreamBatchResponse;
 use futures_util::{StreamExt, stream};
 use local::stack::Options;
@@ -225,7 +225,7 @@ async fn region_leaves_the_numbers_with_its_last_submission() {
     let before = stored(&campaign).await;
     assert_contains!(before, "Mwanza", "kko");
     let submissions = campaign.service.tables.store.submissions();
-    let removed = submissions.remove_personal_data(&scope, Segment::whole());
+    let removed = submissions.remove_personal_data(&scope, Position::Start);
     assert_eq!(removed.await.expect("it answers").done, 2);
     for batch in counter.next_batches().await {
         redeliver(&counter, &batch).await;

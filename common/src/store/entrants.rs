@@ -4,17 +4,15 @@ mod blocklist;
 mod erasure;
 mod merge;
 
-use aws_sdk_dynamodb::operation::scan::ScanOutput;
 use futures_util::Stream;
 use serde::Serialize;
 
 use super::batch::Place;
 use super::record_version::{self, FIRST};
-use super::segments::{Segment, SegmentPage};
-use super::table::pages;
+use super::table_pages::TablePage;
 use super::write::Write;
 use super::{
-    Item, SEGMENTS, StoreError, StoreResult, number, read_number, read_text, read_time, read_times,
+    Item, StoreError, StoreResult, number, read_number, read_text, read_time, read_times,
     required, transaction,
 };
 use crate::domain::entrant::MAX_OPEN_RECEIPTS;
@@ -187,14 +185,13 @@ impl Entrants {
             .unwrap_or_default())
     }
 
-    pub async fn page(
+    pub fn pages(
         &self,
         scope: &Scope,
-        segment: Segment,
-    ) -> StoreResult<SegmentPage<EntrantRecord>> {
+    ) -> impl Stream<Item = StoreResult<TablePage<EntrantRecord>>> {
         let prefix = scope.key("");
         let scan = self.table.scan_scope(scope, None);
-        let record = |item: Item| {
+        let record = move |item: Item| {
             let Entrant { total, entries, .. } = read(&item, "")?;
             let id = read_text(&item, KEY).and_then(|key| key.strip_prefix(&prefix));
             let id = id.and_then(EntrantId::parse).ok_or_else(|| {
@@ -212,14 +209,13 @@ impl Entrants {
             })
         };
         self.table
-            .read_page(scan, segment, "reading the table of entrants", record)
-            .await
+            .read_all(scan, "reading the table of entrants", record)
     }
 
     /// Reads the whole table.
-    pub(crate) fn all(&self, scope: &Scope) -> impl Stream<Item = StoreResult<ScanOutput>> + use<> {
-        let scan = self.table.scan_scope(scope, None).consistent_read(true);
-        pages(scan, SEGMENTS, "reading all entrants")
+    pub(crate) fn all(&self, scope: &Scope) -> impl Stream<Item = StoreResult<TablePage<Item>>> {
+        let scan = self.table.scan_scope(scope, None);
+        self.table.read_all(scan, "reading all entrants", Ok)
     }
 
     /// Deletes all phones but the blocklist; returns their number.

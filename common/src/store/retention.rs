@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::StoreResult;
-use super::segments::Segment;
+use super::table_pages::Position;
 use crate::domain::{Campaign, CampaignSlug, Environment, PersonalData, Timestamp};
 
 /// A slug, or `#schedule`.
@@ -51,7 +51,7 @@ pub struct Deletion {
     pub done: u64,
     /// Submissions that could not be changed yet.
     pub left: u64,
-    pub segment: Segment,
+    pub position: Position,
     pub postponed: Option<Postponement>,
     pub finished_at: Option<Timestamp>,
 }
@@ -171,7 +171,7 @@ impl Deletion {
             end,
             done: 0,
             left: 0,
-            segment: Segment::whole(),
+            position: Position::Start,
             postponed: None,
             finished_at: None,
         }

@@ -5,19 +5,20 @@ mod retention;
 mod selected;
 mod unsettled;
 
+use std::cmp::Reverse;
 use std::pin::pin;
 
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
-use aws_sdk_dynamodb::operation::scan::ScanOutput;
 use futures_util::{Stream, TryStreamExt};
 use serde::{Deserialize, Serialize};
 use serde_dynamo::aws_sdk_dynamodb_1::from_item;
 
-use super::table::{all, items, pages};
+use super::table::all;
+use super::table_pages::TablePage;
 use super::write::Write;
 use super::{
-    During, Item, SEGMENTS, StoreError, StoreResult, UnreadableRecord, from_record, read_number,
-    read_text, required, text,
+    During, Item, StoreError, StoreResult, UnreadableRecord, from_record, read_number, read_text,
+    required, text,
 };
 use crate::domain::{
     EntrantId, Reference, Scope, State, Submission, SubmissionId, SubmissionStatus,
@@ -171,24 +172,14 @@ impl Submissions {
         wanted: impl Fn(&Submission) -> bool,
     ) -> StoreResult<(Vec<Submission>, Vec<UnreadableRecord>)> {
         let scan = self.table.scan_scope(scope, None);
-        let mut items = pin!(items(pages(scan, 1, "listing submissions")));
+        let mut pages = pin!(self.table.read_all(scan, "listing submissions", read));
         let (mut newest, mut unreadable): (Vec<Submission>, _) = (Vec::new(), Vec::new());
-        while let Some(item) = items.try_next().await? {
-            let submission = match read(item) {
-                Ok(submission) => submission,
-                Err(error) => {
-                    unreadable.push(error.into_unreadable()?);
-                    continue;
-                }
-            };
-            if wanted(&submission) {
-                newest.push(submission);
-                if newest.len() >= limit.saturating_mul(2) {
-                    keep_newest(&mut newest, limit);
-                }
-            }
+        while let Some(page) = pages.try_next().await? {
+            unreadable.extend(page.unreadable);
+            newest.extend(page.records.into_iter().filter(&wanted));
+            newest.sort_by_key(|submission| Reverse(submission.created_at));
+            newest.truncate(limit);
         }
-        keep_newest(&mut newest, limit);
         Ok((newest, unreadable))
     }
 
@@ -197,15 +188,10 @@ impl Submissions {
         self.table.clear(scope, "deleting submissions").await
     }
 
-    pub(crate) fn all(&self, scope: &Scope) -> impl Stream<Item = StoreResult<ScanOutput>> + use<> {
-        let scan = self.table.scan_scope(scope, None).consistent_read(true);
-        pages(scan, SEGMENTS, "reading all submissions")
+    pub(crate) fn all(&self, scope: &Scope) -> impl Stream<Item = StoreResult<TablePage<Item>>> {
+        let scan = self.table.scan_scope(scope, None);
+        self.table.read_all(scan, "reading all submissions", Ok)
     }
-}
-
-fn keep_newest(submissions: &mut Vec<Submission>, limit: usize) {
-    submissions.sort_by_key(|submission| std::cmp::Reverse(submission.created_at));
-    submissions.truncate(limit);
 }
 
 pub(crate) fn read(item: Item) -> StoreResult<Submission> {

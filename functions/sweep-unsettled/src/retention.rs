@@ -15,8 +15,8 @@ use common::store::retention::{
     CampaignRetention, Deletion, LOOK_INTERVAL, PostponeReason, Postponement, RetentionSchedule,
     RetentionTable, Revised,
 };
-use common::store::segments::Segment;
 use common::store::submissions::{RetentionPage, Submissions};
+use common::store::table_pages::Position;
 
 /// 500 submissions or 400 photos each: a few seconds.
 const MAX_PAGES: u32 = 10;
@@ -124,16 +124,16 @@ impl RetentionSweep {
             self.save(&campaign, &mut retention, deletion).await?;
             return Ok(true);
         }
-        if deletion.segment.is_read() {
+        if deletion.position == Position::End {
             // Reading again finds what was left.
-            (deletion.segment, deletion.done, deletion.left) = (Segment::whole(), 0, 0);
+            (deletion.position, deletion.done, deletion.left) = (Position::Start, 0, 0);
         }
         for _ in 0..MAX_PAGES {
             match deletion.data {
                 PersonalData::Phones => {
                     let page = self
                         .submissions
-                        .remove_personal_data(&scope, deletion.segment.clone())
+                        .remove_personal_data(&scope, deletion.position.clone())
                         .await?;
                     slice.phones += page.done;
                     take(&mut deletion, page, now);
@@ -147,7 +147,7 @@ impl RetentionSweep {
                 PersonalData::Limits => {
                     let page = self
                         .entrants
-                        .forget_erased(&scope, deletion.segment.clone())
+                        .forget_erased(&scope, deletion.position.clone())
                         .await?;
                     take(&mut deletion, page, now);
                 }
@@ -204,8 +204,8 @@ impl RetentionSweep {
 fn take(deletion: &mut Deletion, page: RetentionPage, now: Timestamp) {
     deletion.done += page.done;
     deletion.left += page.left;
-    deletion.segment = page.segment;
-    if !deletion.segment.is_read() {
+    deletion.position = page.position;
+    if deletion.position != Position::End {
         return;
     }
     if deletion.left == 0 {

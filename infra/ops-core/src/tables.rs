@@ -1,5 +1,7 @@
 //! The tables of the environment's stack.
 
+use std::pin::pin;
+
 use common::aws::deployment_secret::DeploymentSecrets;
 use common::store::api_keys::ApiKeys;
 use common::store::campaign_versions::CampaignVersions;
@@ -8,11 +10,11 @@ use common::store::draws::Draws;
 use common::store::entrants::Entrants;
 use common::store::retention::RetentionTable;
 use common::store::review_locks::ReviewLocks;
-use common::store::segments::{Segment, SegmentPage};
 use common::store::statistics::Statistics;
 use common::store::submission_writes::SubmissionStore;
 use common::store::submissions::Submissions;
-use futures_util::stream::FuturesUnordered;
+use common::store::table_pages::TablePage;
+use futures_util::Stream;
 
 use crate::audit::Audit;
 use crate::prelude::*;
@@ -123,29 +125,22 @@ impl Tables {
     }
 }
 
-/// Reads the segments of a table side by side; `take` gets each page's records. `undone` is what an
-/// unreadable record prevents.
-pub(crate) async fn read_segments<T, E: Into<Failure>, F>(
-    read: impl Fn(Segment) -> F,
+/// Takes the records of each page of a table. `undone` is what an unreadable record prevents.
+pub(crate) async fn take_pages<T, E: Into<Failure>>(
+    pages: impl Stream<Item = Result<TablePage<T>, E>>,
     mut take: impl FnMut(Vec<T>) -> Result<()>,
     undone: &str,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
-) -> Result<()>
-where
-    F: Future<Output = Result<SegmentPage<T>, E>>,
-{
+) -> Result<()> {
     let mut progress = Progress::without_total(clock, "records read:");
-    let mut pages: FuturesUnordered<_> = Segment::all().into_iter().map(&read).collect();
+    let mut pages = pin!(pages);
     let (mut looked_at, mut unreadable) = (0, Vec::new());
     while let Some(page) = pages.try_next().await.map_err(E::into)? {
         unreadable.extend(page.unreadable);
         take(page.records)?;
         looked_at += page.read;
         progress.show(terminal, looked_at);
-        if !page.segment.is_read() {
-            pages.push(read(page.segment));
-        }
     }
     progress.end(terminal);
     Failure::check_readable(undone, &unreadable)

@@ -6,8 +6,8 @@ use super::{Entrants, KEY, READING, item_key};
 use crate::domain::{EntrantId, Scope, Timestamp};
 use crate::random;
 use crate::store::record_version::FIRST;
-use crate::store::segments::Segment;
 use crate::store::submissions::RetentionPage;
+use crate::store::table_pages::Position;
 use crate::store::transaction;
 use crate::store::{Item, StoreResult, read_text, required, text};
 
@@ -85,11 +85,11 @@ impl Entrants {
             .map(drop)
     }
 
-    /// Moves kept limits to random ids, for one page of a segment.
+    /// Moves kept limits to random ids, for one page.
     pub async fn forget_erased(
         &self,
         scope: &Scope,
-        segment: Segment,
+        position: Position,
     ) -> StoreResult<RetentionPage> {
         const ACTION: &str = "reading erased persons";
         let prefix = scope.key("");
@@ -102,7 +102,7 @@ impl Entrants {
             )?;
             Ok(EntrantId::from_record(id))
         };
-        let page = self.table.read_page(scan, segment, ACTION, id).await?;
+        let (page, position) = self.table.read_page(scan, position, ACTION, id).await?;
         let (mut done, mut left) = (0, 0);
         for id in &page.records {
             let moved = self
@@ -118,7 +118,7 @@ impl Entrants {
         Ok(RetentionPage {
             done,
             left,
-            segment: page.segment,
+            position,
         })
     }
 }

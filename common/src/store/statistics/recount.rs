@@ -58,8 +58,8 @@ pub async fn recount(
     let mut found = Recount::default();
     let mut pages = pin!(submissions.all(scope).chain(entrants.all(scope)));
     while let Some(page) = pages.try_next().await? {
-        progress(u64::try_from(page.scanned_count).unwrap_or(0));
-        found.take(page.items.unwrap_or_default(), since);
+        progress(page.read);
+        found.take(page.records, since);
     }
     Ok(found)
 }

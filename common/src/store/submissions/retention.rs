@@ -3,7 +3,7 @@
 use super::{Submissions, read};
 use crate::aws::concurrently;
 use crate::domain::{Scope, Submission};
-use crate::store::segments::Segment;
+use crate::store::table_pages::Position;
 use crate::store::{StoreResult, transaction};
 use crate::telemetry;
 
@@ -13,7 +13,7 @@ pub struct RetentionPage {
     pub done: u64,
     /// Submissions that need their phone, changed meanwhile, or cannot be read.
     pub left: u64,
-    pub segment: Segment,
+    pub position: Position,
 }
 
 impl Submissions {
@@ -21,11 +21,12 @@ impl Submissions {
     pub async fn remove_personal_data(
         &self,
         scope: &Scope,
-        segment: Segment,
+        position: Position,
     ) -> StoreResult<RetentionPage> {
         const ACTION: &str = "reading submissions whose retention is over";
         let scan = self.table.scan_scope(scope, None);
-        let page = self.table.read_page(scan, segment, ACTION, read).await?;
+        let read = self.table.read_page(scan, position, ACTION, read);
+        let (page, position) = read.await?;
         for record in &page.unreadable {
             let error = telemetry::cause(record);
             tracing::error!(error, "a submission whose retention is over cannot be read");
@@ -46,7 +47,7 @@ impl Submissions {
         Ok(RetentionPage {
             done: count(true),
             left: left + count(false),
-            segment: page.segment,
+            position,
         })
     }
 

@@ -1,9 +1,11 @@
 //! Reads a scope's submissions from the whole table, for exports.
 
+use futures_util::Stream;
+
 use super::{During, KEY, Submissions, read};
 use crate::domain::{EntrantId, Scope, State, Submission, Timestamp};
 use crate::store::record_version::FIRST;
-use crate::store::segments::{Segment, SegmentPage};
+use crate::store::table_pages::TablePage;
 use crate::store::{StoreResult, number, read_text, text};
 
 /// Records that this build cannot read, so that a filter may misjudge them.
@@ -22,11 +24,10 @@ pub struct Selection {
 }
 
 impl Submissions {
-    pub async fn page(
+    pub fn select(
         &self,
         selection: &Selection,
-        segment: Segment,
-    ) -> StoreResult<SegmentPage<Submission>> {
+    ) -> impl Stream<Item = StoreResult<TablePage<Submission>>> {
         let Selection {
             scope,
             from,
@@ -69,8 +70,7 @@ impl Submissions {
             }
         }
         self.table
-            .read_page(scan, segment, "reading the table of submissions", read)
-            .await
+            .read_all(scan, "reading the table of submissions", read)
     }
 
     pub async fn latest(

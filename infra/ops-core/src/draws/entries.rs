@@ -5,7 +5,7 @@ use draw::{Entries, LargestRow, LeftOut};
 
 use super::freeze::not_frozen;
 use super::prelude::*;
-use crate::tables::read_segments;
+use crate::tables::take_pages;
 
 pub(super) struct PeriodEntries {
     pub(super) entries: Entries<[u8; 16]>,
@@ -56,9 +56,9 @@ pub(super) async fn read(
         report: ReadReport::default(),
         blocked: entrants.blocked_since(scope, now).await?,
     };
-    let page = |segment| tables.submissions().page(&selection, segment);
+    let pages = tables.submissions().select(&selection);
     let add = |read: Vec<Submission>| read.iter().try_for_each(|one| found.add(one, from, to));
-    read_segments(page, add, "nothing was frozen", clock, terminal).await?;
+    take_pages(pages, add, "nothing was frozen", clock, terminal).await?;
     // The index of blocked phones can have been late.
     if entrants.blocked_since(scope, now).await? != found.blocked {
         bail!(

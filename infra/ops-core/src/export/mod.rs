@@ -7,8 +7,9 @@ mod format;
 mod rows;
 
 use common::store::entrants::EntrantRecord;
-use common::store::segments::{Segment, SegmentPage};
 use common::store::submissions::Selection;
+use common::store::table_pages::TablePage;
+use futures_util::Stream;
 
 use self::file::ExportFile;
 use self::rows::Row;
@@ -16,7 +17,11 @@ use crate::cli::{LiveScopeArgs, Moment};
 use crate::draws;
 use crate::prelude::*;
 use crate::submissions::view::COLUMNS;
-use crate::tables::read_segments;
+use crate::tables::take_pages;
+
+/// Pages whose rows are looked up at once.
+const MAX_PAGES: usize = 8;
+const UNDONE: &str = "nothing was exported";
 
 // The doc comments are the help of `ops export`.
 #[derive(Args, Clone, Debug)]
@@ -154,9 +159,27 @@ impl Export {
         terminal.note(&format!(
             "reading the whole table of {table}, all campaigns"
         ));
-        let page = |segment| self.read_page(segment);
+        let Self { tables, scope, .. } = self;
         let write = |rows: Vec<Row>| file.add_rows(&rows);
-        read_segments(page, write, "nothing was exported", clock, terminal).await?;
+        match self.args.content {
+            ExportContent::Submissions | ExportContent::Winners => {
+                let selection = Selection {
+                    scope: scope.clone(),
+                    from: self.from,
+                    to: self.to,
+                    states: self.args.state.clone(),
+                    winners: self.args.content == ExportContent::Winners,
+                };
+                let pages = tables.submissions().select(&selection);
+                let rows = rows_of(pages, |submission| self.submission_row(submission));
+                take_pages(rows, write, UNDONE, clock, terminal).await?;
+            }
+            ExportContent::Entrants => {
+                let pages = tables.entrants.pages(scope);
+                let rows = rows_of(pages, |entrant| self.entrant_row(entrant));
+                take_pages(rows, write, UNDONE, clock, terminal).await?;
+            }
+        }
         file.finish(clock.now())
     }
 
@@ -188,27 +211,6 @@ impl Export {
             winners.push(self.row(&rows::drawn(&contact, phone)));
         }
         Ok(winners)
-    }
-
-    async fn read_page(&self, segment: Segment) -> Result<SegmentPage<Row>> {
-        let Self { tables, scope, .. } = self;
-        match self.args.content {
-            ExportContent::Submissions | ExportContent::Winners => {
-                let selection = Selection {
-                    scope: scope.clone(),
-                    from: self.from,
-                    to: self.to,
-                    states: self.args.state.clone(),
-                    winners: self.args.content == ExportContent::Winners,
-                };
-                let page = tables.submissions().page(&selection, segment).await?;
-                rows_of(page, |submission| self.submission_row(submission)).await
-            }
-            ExportContent::Entrants => {
-                let page = tables.entrants.page(scope, segment).await?;
-                rows_of(page, |entrant| self.entrant_row(entrant)).await
-            }
-        }
     }
 
     async fn submission_row(&self, submission: Submission) -> Result<Option<Row>> {
@@ -251,15 +253,22 @@ impl Export {
     }
 }
 
-async fn rows_of<T, F: Future<Output = Result<Option<Row>>>>(
-    page: SegmentPage<T>,
+fn rows_of<T, F: Future<Output = Result<Option<Row>>>>(
+    pages: impl Stream<Item = Result<TablePage<T>, StoreError>>,
     row: impl Fn(T) -> F,
-) -> Result<SegmentPage<Row>> {
-    let rows = concurrently(page.records.into_iter().map(row)).await?;
-    Ok(SegmentPage {
-        records: rows.into_iter().flatten().collect(),
-        unreadable: page.unreadable,
-        read: page.read,
-        segment: page.segment,
-    })
+) -> impl Stream<Item = Result<TablePage<Row>>> {
+    let rows = move |page: TablePage<T>| {
+        let rows: Vec<F> = page.records.into_iter().map(&row).collect();
+        async move {
+            Ok(TablePage {
+                records: concurrently(rows).await?.into_iter().flatten().collect(),
+                unreadable: page.unreadable,
+                read: page.read,
+            })
+        }
+    };
+    pages
+        .map_err(Failure::from)
+        .map_ok(rows)
+        .try_buffer_unordered(MAX_PAGES)
 }

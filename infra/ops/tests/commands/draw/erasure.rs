@@ -4,7 +4,7 @@ use common::domain::campaign::PersonalData;
 use common::domain::draw::contact::{Contact, ContactEvent, ContactStep};
 use common::domain::ids::EntrantId;
 use common::store::retention::Deletion;
-use common::store::segments::Segment;
+use common::store::table_pages::Position;
 use service_tests::interceptor::{AWS, FaultKind, Interceptor};
 
 use super::*;
@@ -134,7 +134,7 @@ async fn phone_that_retention_deleted_is_not_called_an_erasure() {
     let deleted = tables
         .store
         .submissions()
-        .remove_personal_data(&live(), Segment::whole())
+        .remove_personal_data(&live(), Position::Start)
         .await;
     assert_eq!(deleted.expect("it answers").done, 1);
     let slug = live().campaign;
@@ -146,7 +146,7 @@ async fn phone_that_retention_deleted_is_not_called_an_erasure() {
             end: ENTERED,
             done: 1,
             left: 0,
-            segment: Segment::whole(),
+            position: Position::Start,
             postponed: None,
             finished_at: Some(finished_at),
         });
