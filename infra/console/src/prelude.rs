@@ -36,7 +36,7 @@ pub(crate) use ops_core::review::item::ReviewItem;
 pub(crate) use ops_core::review::photo::{PhotoCopier, ShownPhoto};
 pub(crate) use ops_core::statistics::aggregate::{Aggregate, by_dimension, records_of};
 pub(crate) use ops_core::tables::Tables;
-pub(crate) use ops_core::{ConsoleSettings, phones, submissions};
+pub(crate) use ops_core::{ConsoleSettings, submissions};
 
 pub(crate) use crate::assets;
 pub(crate) use crate::failure::{PageError, PageResult, page_message, page_unknown, refusal};

@@ -1,9 +1,13 @@
 //! A person's data: where it is, handing it over, and erasing it.
 
+mod limits;
+
 use std::io::Seek;
 
 use common::domain::entrant::Entrant;
+use common::store::entrants::{BlockChange, KnownEntrant};
 
+pub use self::limits::MAX_SUBMISSIONS;
 use crate::draws::{self, chain, freeze_lock, openings};
 use crate::person_file::{self, PersonFile, photo_name};
 use crate::prelude::*;
@@ -19,7 +23,10 @@ const INDEX_LAG: Duration = Duration::from_secs(1);
 pub struct PersonRecords {
     pub scope: Scope,
     pub campaign: Campaign,
+    /// With today's counts in the campaign's zone.
     pub entrant: Entrant,
+    blocked: Option<BlockChange>,
+    unblocked: Option<BlockChange>,
     /// Its submissions with their receipts, newest first.
     pub submissions: Vec<(Submission, Option<Receipt>)>,
     /// Where it was drawn, with what happened since.
@@ -60,28 +67,63 @@ impl PersonRecords {
 /// # Errors
 /// When a table or Secrets Manager does not answer, or records cannot be read: all of them are named.
 pub async fn find(tables: &Tables, phone: &Phone, now: Timestamp) -> Result<Vec<PersonRecords>> {
-    let (mut found, mut unreadable) = (Vec::new(), Vec::new());
-    for campaign in tables.campaigns.list().await? {
-        for scope in campaign.slug.scopes() {
-            let id = tables.entrant_id(&scope, phone).await?;
-            let today = now.day_in(campaign.timezone);
-            let entrant = tables.entrants.get(&scope, &id, &today).await;
-            let entrant = or_unreadable(entrant, &mut unreadable)?.unwrap_or_default();
-            let submissions = read_submissions(tables, &scope, &id, &mut unreadable).await?;
-            if !submissions.is_empty() || tables.entrants.exists(&scope, &id).await? {
-                found.push(PersonRecords {
-                    contacts: contacts(tables, &scope, &submissions).await?,
-                    campaign: campaign.clone(),
-                    scope,
-                    entrant,
-                    submissions,
-                    id,
-                });
-            }
-        }
-    }
+    let (found, unreadable) = find_readable(tables, phone, now).await?;
     Failure::check_readable("nothing was done", &unreadable)?;
     Ok(found)
+}
+
+/// [`find`], which returns the records that cannot be read.
+pub async fn find_readable(
+    tables: &Tables,
+    phone: &Phone,
+    now: Timestamp,
+) -> Result<(Vec<PersonRecords>, Vec<UnreadableRecord>)> {
+    let campaigns = tables.campaigns.list().await?;
+    let scopes = campaigns.iter().flat_map(|campaign| {
+        let scopes = campaign.slug.scopes();
+        scopes.map(|scope| in_scope(tables, phone, campaign, scope, now))
+    });
+    let found = concurrently(scopes).await?;
+    let (found, unreadable): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+    Ok((
+        found.into_iter().flatten().collect(),
+        unreadable.into_iter().flatten().collect(),
+    ))
+}
+
+async fn in_scope(
+    tables: &Tables,
+    phone: &Phone,
+    campaign: &Campaign,
+    scope: Scope,
+    now: Timestamp,
+) -> Result<(Option<PersonRecords>, Vec<UnreadableRecord>)> {
+    let mut unreadable = Vec::new();
+    let id = tables.entrant_id(&scope, phone).await?;
+    let today = now.day_in(campaign.timezone);
+    let known = tables.entrants.find(&scope, &id, &today).await;
+    let known = or_unreadable(known, &mut unreadable)?.flatten();
+    let submissions = read_submissions(tables, &scope, &id, &mut unreadable).await?;
+    // Submissions refused before being counted leave no record of the phone.
+    if known.is_none() && submissions.is_empty() {
+        return Ok((None, unreadable));
+    }
+    let KnownEntrant {
+        entrant,
+        blocked,
+        unblocked,
+    } = known.unwrap_or_default();
+    let found = PersonRecords {
+        contacts: contacts(tables, &scope, &submissions).await?,
+        campaign: campaign.clone(),
+        scope,
+        entrant,
+        blocked,
+        unblocked,
+        submissions,
+        id,
+    };
+    Ok((Some(found), unreadable))
 }
 
 /// The value that was read; `None` for a record that cannot be read, which is noted.

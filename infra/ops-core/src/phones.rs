@@ -1,8 +1,6 @@
-//! Blocks, unblocks and finds phones.
+//! Blocks, unblocks and shows phones.
 
 use common::domain::unicode;
-use common::store::entrants::KnownEntrant;
-use common::store::submissions::SubmissionSummary;
 
 use crate::column::{AFTER_DAMAGE, ColumnType, spreadsheet_damage};
 use crate::prelude::*;
@@ -12,9 +10,6 @@ const PART: usize = 1_000;
 
 /// Shown in place of an erased phone.
 pub const ERASED: &str = "erased";
-
-/// Submissions shown of a phone in one scope.
-pub const MAX_SUBMISSIONS: u8 = 50;
 
 pub const PHONES: ColumnType<Phone> = ColumnType {
     invalid: "phone_file_invalid",
@@ -125,101 +120,6 @@ pub async fn set_all_blocked(
         }
         progress(done.changed + done.unchanged);
     }
-}
-
-#[derive(Clone, Debug)]
-pub struct PhoneInScope {
-    pub scope: Scope,
-    pub campaign: Campaign,
-    /// Has today's counts in the campaign's zone; new for a phone never seen.
-    pub known: KnownEntrant,
-    /// Newest first, at most [`MAX_SUBMISSIONS`].
-    pub submissions: Vec<SubmissionSummary>,
-}
-
-const FACTS: &Columns = &[
-    ("entries", "/entries"),
-    ("today", "/submissions_today"),
-    ("left today", "/left_today"),
-    ("in total", "/submissions_total"),
-    ("left in total", "/left_total"),
-    ("pending receipts", "/open_receipts"),
-    ("refused for wrong codes until", "/throttled_until"),
-    ("blocked since", "/blocked/at"),
-    ("blocked by", "/blocked/by"),
-    ("blocked because", "/blocked/why"),
-    ("unblocked at", "/unblocked/at"),
-    ("unblocked by", "/unblocked/by"),
-    ("unblocked because", "/unblocked/why"),
-];
-
-impl PhoneInScope {
-    pub(crate) fn as_json(&self, now: Timestamp) -> Value {
-        let (known, limits) = (&self.known, self.campaign.limits);
-        let entrant = &known.entrant;
-        let left = |limit: Option<u32>, used| limit.map(|limit| limit.saturating_sub(used));
-        let throttled_until = entrant
-            .throttled_until
-            .filter(|_| entrant.is_throttled(now));
-        let submissions = self.submissions.iter().map(|submission| {
-            json!({
-                "id": submission.submission_id,
-                "reference": submission.reference().to_string(),
-                "state": submission.status.state(),
-                "message_key": submission.status.message_key(),
-                "day": submission.day,
-            })
-        });
-        json!({
-            "campaign": self.scope.campaign,
-            "environment": self.scope.environment,
-            "entries": entrant.entries,
-            "submissions_today": entrant.today,
-            "left_today": left(limits.phone_daily, entrant.today),
-            "submissions_total": entrant.total,
-            "left_total": left(limits.phone_total, entrant.total),
-            "open_receipts": entrant.open_receipts,
-            "blocked": known.blocked.as_ref().map(of_record),
-            "unblocked": known.unblocked.as_ref().map(of_record),
-            "throttled_until": throttled_until,
-            "submissions": submissions.collect::<Vec<_>>(),
-        })
-    }
-
-    pub fn facts(&self, now: Timestamp) -> Vec<(&'static str, String)> {
-        facts(FACTS, &self.as_json(now), self.campaign.timezone)
-    }
-}
-
-/// Finds a phone in every scope that has a record or a submission of it.
-pub async fn find(tables: &Tables, phone: &Phone, now: Timestamp) -> Result<Vec<PhoneInScope>> {
-    let campaigns = tables.campaigns.list().await?;
-    let scopes = campaigns.into_iter().flat_map(|campaign| {
-        campaign
-            .slug
-            .scopes()
-            .map(|scope| (scope, campaign.clone()))
-    });
-    let lookups = scopes.map(|(scope, campaign)| async move {
-        let day = now.day_in(campaign.timezone);
-        let id = tables.entrant_id(&scope, phone).await?;
-        let known = tables.entrants.find(&scope, &id, &day).await?;
-        let submissions = tables
-            .submissions()
-            .recent(&scope, &id, MAX_SUBMISSIONS)
-            .await?;
-        // Submissions refused before being counted leave no record of the phone.
-        let is_found = known.is_some() || !submissions.is_empty();
-        let known = known.unwrap_or_default();
-        Ok::<_, Failure>(is_found.then_some(PhoneInScope {
-            scope,
-            campaign,
-            known,
-            submissions,
-        }))
-    });
-    let found = concurrently(lookups).await?;
-    Ok(found.into_iter().flatten().collect())
 }
 
 /// A submission's phone: masked, which never fails, or in full, which needs the deployment's

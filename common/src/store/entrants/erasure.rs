@@ -16,15 +16,6 @@ pub(super) const ERASED_AS: &str = "erased_as";
 pub(super) const ERASED_AT: &str = "erased_at";
 
 impl Entrants {
-    /// True also for an interrupted erasure.
-    pub async fn exists(&self, scope: &Scope, id: &EntrantId) -> StoreResult<bool> {
-        Ok(self
-            .table
-            .get(item_key(scope, id), READING)
-            .await?
-            .is_some())
-    }
-
     /// Returns the replacing id: this one, or that of an interrupted erasure.
     pub async fn begin_erasure(
         &self,

@@ -6,7 +6,7 @@ use common::domain::code::Code;
 use common::domain::ids::Reference;
 use ops_core::codes::find::{CodeOfScope, lookup};
 use ops_core::format::counted;
-use ops_core::phones::PhoneInScope;
+use ops_core::people::{self, PersonRecords};
 use ops_core::submissions::code_entered::CodeEntered;
 
 use super::submission::{list, status};
@@ -69,11 +69,10 @@ async fn search(console: Console, form: Form) -> PageResult<Response> {
         }
     }
     let (said, shown) = match what.parse::<Phone>() {
-        Ok(phone) => of_phone(
-            &phone,
-            &phones::find(&tables, &phone, console.now()).await?,
-            console.now(),
-        ),
+        Ok(phone) => {
+            let (found, _) = people::find_readable(&tables, &phone, console.now()).await?;
+            of_phone(&phone, &found, console.now())
+        }
         Err(_) => of_code(&tables, what, console.now()).await?,
     };
     Ok(render(&console, what, said, shown).await?.into_response())
@@ -122,12 +121,13 @@ async fn search_request(console: Console, form: Form) -> PageResult<Response> {
     shown(&console, &tables, "", &found).await
 }
 
-fn of_phone(phone: &Phone, found: &[PhoneInScope], now: Timestamp) -> (String, Markup) {
+fn of_phone(phone: &Phone, found: &[PersonRecords], now: Timestamp) -> (String, Markup) {
     let phone = phone.masked();
     let said = if found.is_empty() {
         format!("Nothing found: no campaign knows the phone {phone}.")
     } else {
-        let count: usize = found.iter().map(|found| found.submissions.len()).sum();
+        let shown = found.iter().flat_map(PersonRecords::shown_submissions);
+        let count = shown.count();
         format!("{} of {phone} found.", counted(count, "submission"))
     };
     let shown = html! {
@@ -135,7 +135,7 @@ fn of_phone(phone: &Phone, found: &[PhoneInScope], now: Timestamp) -> (String, M
             h2 { (phone) " in " (layout::scope(&one.scope)) }
             (facts(&one.facts(now)))
             @let rows = html! {
-                @for one in &one.submissions {
+                @for one in one.shown_submissions() {
                     tr {
                         td { a href=(path_of_submission(one.submission_id)) { (one.reference()) } }
                         td { (status(&one.status)) }

@@ -1,8 +1,7 @@
 use super::phone_or_typed;
 use crate::atomic_file::AtomicFile;
 use crate::cli::PersonCommand;
-use crate::people;
-use crate::phones::{MAX_SUBMISSIONS, PhoneInScope};
+use crate::people::{self, MAX_SUBMISSIONS};
 use crate::prelude::*;
 
 pub(crate) async fn run(
@@ -19,8 +18,7 @@ pub(crate) async fn run(
     let held = people::find(&tables, &phone, clock.now()).await?;
     match command {
         PersonCommand::Find { .. } => {
-            let scopes = phones::find(&tables, &phone, clock.now()).await?;
-            let (scopes, texts) = described(&scopes, clock.now());
+            let (scopes, texts) = described(&held, clock.now());
             let Report { json, text, .. } = found(&phone, &held);
             Ok(Report::new(
                 extended(json, [("scopes", scopes)]),
@@ -146,7 +144,7 @@ const SUBMISSIONS: [(&str, &str); 4] = [
 ];
 
 /// The campaigns of a phone, for programs and for people.
-fn described(found: &[PhoneInScope], now: Timestamp) -> (Value, String) {
+fn described(found: &[PersonRecords], now: Timestamp) -> (Value, String) {
     let views: Vec<_> = found.iter().map(|found| found.as_json(now)).collect();
     let text = found.iter().zip(&views);
     let text = text
@@ -155,7 +153,7 @@ fn described(found: &[PhoneInScope], now: Timestamp) -> (Value, String) {
     (views.into(), text)
 }
 
-fn as_text(found: &PhoneInScope, view: &Value, now: Timestamp) -> String {
+fn as_text(found: &PersonRecords, view: &Value, now: Timestamp) -> String {
     let mut facts = vec![("campaign", scope_in_words(&found.scope))];
     facts.extend(found.facts(now));
     let mut text = format!("\n{}", lines(&facts));
@@ -164,7 +162,7 @@ fn as_text(found: &PhoneInScope, view: &Value, now: Timestamp) -> String {
     {
         text += &table(&SUBMISSIONS, submissions, found.campaign.timezone);
     }
-    if found.submissions.len() >= usize::from(MAX_SUBMISSIONS) {
+    if found.submissions.len() >= MAX_SUBMISSIONS {
         text += &format!("These are the newest {MAX_SUBMISSIONS} submissions.\n");
     }
     text
