@@ -127,13 +127,7 @@ impl CodeVerifier {
                 .key()
                 .cloned(),
             (_, None, None) => None,
-            (CodePolicy::Partner, None, Some(book)) => scope
-                .environment
-                .is_live()
-                .then(|| CodeKey::Partner(book.digest(code.expose()))),
-            (CodePolicy::Service, None, Some(book)) => {
-                ResolvedCode::from_book(code, &book, None).key().cloned()
-            }
+            (_, None, Some(book)) => ResolvedCode::key_from_book(policy, scope, code, &book),
         }
     }
 

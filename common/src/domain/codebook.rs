@@ -295,7 +295,7 @@ impl Origin {
         matches!(self, Self::Imported { unfinished, .. } if unfinished.iter().any(|import| import.file == file))
     }
 
-    pub(crate) fn contains(&self, serial: u64) -> bool {
+    pub fn contains(&self, serial: u64) -> bool {
         matches!(*self, Self::Minted { first, count } if serial >= first && serial - first < count)
     }
 

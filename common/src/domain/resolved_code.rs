@@ -5,7 +5,7 @@ use super::code::{Sentinel, SentinelOutcome};
 use super::code_record::CodeRecord;
 use super::codebook::{BatchStatus, BookMatch, CodeBook};
 use super::phone_protection::Consumer;
-use super::{Code, CodeKey, CodeLookup, CodeStatus, MessageKey};
+use super::{Code, CodeKey, CodeLookup, CodePolicy, CodeStatus, MessageKey, Scope};
 
 pub const SENTINEL_PRIZE: &str = "Test prize";
 
@@ -70,6 +70,23 @@ impl ResolvedCode {
             is_redeemable,
             acceptance: AcceptanceTiming::Immediate,
         })
+    }
+
+    /// The key of a code that is no sentinel. Test keys never reach a partner: their codes have none.
+    pub fn key_from_book(
+        policy: CodePolicy,
+        scope: &Scope,
+        code: &Code,
+        book: &CodeBook,
+    ) -> Option<CodeKey> {
+        match policy {
+            CodePolicy::None => None,
+            CodePolicy::Partner => {
+                let is_live = scope.environment.is_live();
+                is_live.then(|| CodeKey::Partner(book.digest(code.expose())))
+            }
+            CodePolicy::Service => Self::from_book(code, book, None).key().cloned(),
+        }
     }
 
     fn imported(book: &CodeBook, normal: &str, known_batch: Option<&str>) -> Self {

@@ -17,8 +17,8 @@ use self::spot_check::SpotCheck;
 pub use self::status::{DisplayStatus, ReviewStatus, State, SubmissionStatus};
 use super::phone_protection::StoredPhone;
 use super::{
-    Assignee, Code, EntrantId, Language, MessageKey, PartnerMessage, PendingSettlement, ReceiptId,
-    ReceiptSummary, Reference, Scope, SubmissionId, Timestamp, VerificationCode,
+    Assignee, Code, CodeKey, EntrantId, Language, MessageKey, PartnerMessage, PendingSettlement,
+    ReceiptId, ReceiptSummary, Reference, Scope, SubmissionId, Timestamp, VerificationCode,
 };
 
 text_enum! {
@@ -258,6 +258,11 @@ impl Submission {
             request_id: None,
             history: Vec::new(),
         }
+    }
+
+    /// The key of its code's record; `None` if it has no code.
+    pub fn code_key(&self) -> Option<CodeKey> {
+        CodeKey::parse(&self.scope, self.code_key.as_deref()?)
     }
 
     pub fn reference(&self) -> Reference {

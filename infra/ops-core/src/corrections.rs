@@ -8,9 +8,9 @@ use common::store::Write;
 use common::store::submission_writes::CorrectionResult;
 
 use crate::approvals::{Agreed, agree, change_json, decided, moved};
+use crate::codes::find::of_submission;
 use crate::draws::{self, chain};
 use crate::prelude::*;
-use crate::settle::code_batch;
 use crate::submissions::one;
 
 /// Corrects the submission with an id or reference. Fails if its state does not allow it, or its
@@ -211,17 +211,15 @@ async fn write(
 }
 
 async fn keeps_code(tables: &Tables, submission: &Submission) -> Result<bool> {
-    let record = code_record(tables, submission).await?;
+    let (record, _) = of_submission(tables, submission).await?;
     let hold = record.and_then(|record| record.hold);
     Ok(hold.is_some_and(|hold| hold.submission_id == submission.submission_id))
 }
 
 /// A freed code's batch may have been voided since.
 async fn refuse_void_code(tables: &Tables, submission: &Submission) -> Result<()> {
-    let is_held = code_record(tables, submission)
-        .await?
-        .is_some_and(|record| record.hold.is_some());
-    let batch = code_batch(tables, submission).await?;
+    let (record, batch) = of_submission(tables, submission).await?;
+    let is_held = record.is_some_and(|record| record.hold.is_some());
     if !is_held && batch.is_some_and(|batch| batch.status != BatchStatus::Active) {
         bail!(
             "code_void",
@@ -229,18 +227,6 @@ async fn refuse_void_code(tables: &Tables, submission: &Submission) -> Result<()
         );
     }
     Ok(())
-}
-
-async fn code_record(
-    tables: &Tables,
-    Submission {
-        scope, code_key, ..
-    }: &Submission,
-) -> Result<Option<CodeRecord>> {
-    match code_key.as_ref().and_then(|key| CodeKey::parse(scope, key)) {
-        Some(key) => Ok(tables.codes().get(scope, &key).await?),
-        None => Ok(None),
-    }
 }
 
 pub(crate) fn not_correctable(submission: &Submission, refused: NotCorrectable) -> Failure {

@@ -6,6 +6,7 @@ use common::store::submission_writes::SettleResult;
 
 use crate::approvals::{Agreed, action, agree, decided, moved};
 use crate::campaign_file::MAX_ENTRIES;
+use crate::codes::find::of_submission;
 use crate::prelude::*;
 use crate::submissions::one;
 
@@ -276,13 +277,9 @@ pub async fn resume(tables: &Tables, name: &str, now: Timestamp) -> Result<Submi
 /// True with a receipt, a partner or a test code. A submission reopened without a receipt has none
 /// of these, and would be accepted unseen.
 fn has_work(submission: &Submission) -> bool {
-    let code = submission
-        .code_key
-        .as_ref()
-        .and_then(|key| CodeKey::parse(&submission.scope, key));
     submission.receipt_id.is_some()
         || submission.partner_code.is_some()
-        || matches!(code, Some(CodeKey::Sentinel(_)))
+        || matches!(submission.code_key(), Some(CodeKey::Sentinel(_)))
 }
 
 /// `None` without a receipt, or if the proof is waived.
@@ -338,29 +335,6 @@ pub(crate) async fn prize(tables: &Tables, submission: &Submission) -> Result<Op
     {
         return Ok(Some(prize));
     }
-    Ok(code_batch(tables, submission)
-        .await?
-        .and_then(|batch| batch.prize))
-}
-
-pub(crate) async fn code_batch(tables: &Tables, submission: &Submission) -> Result<Option<Batch>> {
-    let (Some(code_key), Some(book)) = (
-        &submission.code_key,
-        tables.code_books.overview(&submission.scope).await?,
-    ) else {
-        return Ok(None);
-    };
-    let batch = match CodeKey::parse(&submission.scope, code_key) {
-        Some(CodeKey::Minted(serial)) => book.batch_of(serial).cloned(),
-        Some(key @ CodeKey::Imported { .. }) => {
-            let record = tables
-                .codes()
-                .get(&submission.scope, &key)
-                .await?
-                .unwrap_or_default();
-            record.batch.and_then(|name| book.batch(&name).cloned())
-        }
-        Some(CodeKey::Partner(_) | CodeKey::Sentinel(_)) | None => None,
-    };
-    Ok(batch)
+    let (_, batch) = of_submission(tables, submission).await?;
+    Ok(batch.and_then(|batch| batch.prize))
 }

@@ -4,9 +4,8 @@ pub mod code_entered;
 pub mod timeline;
 pub mod view;
 
-use common::app::code_verifier::{CodeQuery, CodeVerifier, Staleness};
-
 use crate::approvals::action;
+use crate::codes::find::lookup;
 use crate::prelude::*;
 
 /// One page of the index.
@@ -80,7 +79,6 @@ pub async fn of_code(
     campaign: &Campaign,
     scope: &Scope,
     typed: &str,
-    now: Timestamp,
 ) -> Result<Option<Submission>> {
     let refused = |why: &str| failure!("code_invalid", "--code is {why}");
     let code: Code = typed
@@ -95,26 +93,8 @@ pub async fn of_code(
         Some(partner) => code.in_form(partner.code),
         None => code,
     };
-    let verifier = CodeVerifier::new(tables.codes().clone(), tables.code_books.clone());
-    let query = CodeQuery {
-        scope,
-        policy: campaign.code,
-        code: &code,
-        consumer: None,
-    };
-    let resolved = verifier
-        .resolve(query, None, Staleness::BeforeRejecting, now)
-        .await?;
-    let Some(key) = resolved.key() else {
-        return Ok(None);
-    };
-    let hold = tables
-        .codes()
-        .get(scope, key)
-        .await?
-        .and_then(|record| record.hold);
-    let Some(hold) = hold else { return Ok(None) };
-    Ok(tables.submissions().get(scope, hold.submission_id).await?)
+    let found = lookup(tables, scope, campaign.code, &code).await?;
+    Ok(found.and_then(|found| found.submission))
 }
 
 // What is hidden otherwise. The doc comments are the help of `ops submission show`.

@@ -73,7 +73,7 @@ async fn search(console: Console, form: Form) -> PageResult<Response> {
             let (found, _) = people::find_readable(&tables, &phone, console.now()).await?;
             of_phone(&phone, &found, console.now())
         }
-        Err(_) => of_code(&tables, what, console.now()).await?,
+        Err(_) => of_code(&tables, what).await?,
     };
     Ok(render(&console, what, said, shown).await?.into_response())
 }
@@ -151,7 +151,7 @@ fn of_phone(phone: &Phone, found: &[PersonRecords], now: Timestamp) -> (String, 
     (said, shown)
 }
 
-async fn of_code(tables: &Tables, typed: &str, now: Timestamp) -> PageResult<(String, Markup)> {
+async fn of_code(tables: &Tables, typed: &str) -> PageResult<(String, Markup)> {
     let nothing = (NOTHING.to_owned(), html! {});
     let code = match typed.parse::<Code>() {
         Ok(code) if code.sentinel().is_none() => code,
@@ -170,15 +170,14 @@ async fn of_code(tables: &Tables, typed: &str, now: Timestamp) -> PageResult<(St
         match campaign.code {
             // Without a book there are no codes yet.
             CodePolicy::Service if tables.code_books.overview(&scope).await?.is_some() => {
-                if let Some(code) = lookup(tables, &scope, &code.normal()).await? {
+                if let Some(code) = lookup(tables, &scope, CodePolicy::Service, &code).await? {
                     let entered = entered(tables, &campaign, code.submission.clone()).await?;
                     found.push(service_code(&scope, &code, &entered));
                 }
             }
             CodePolicy::Partner => {
-                if let Some(holder) =
-                    submissions::of_code(tables, &campaign, &scope, typed, now).await?
-                {
+                let holder = submissions::of_code(tables, &campaign, &scope, typed).await?;
+                if let Some(holder) = holder {
                     let listed = list(tables, std::slice::from_ref(&holder)).await?;
                     let entered = entered(tables, &campaign, Some(holder)).await?;
                     found.push(

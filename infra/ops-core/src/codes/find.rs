@@ -1,7 +1,7 @@
 //! Finds the record of a code and its state.
 
 use common::domain::code_record::CodeHold;
-use common::domain::codebook::BookMatch;
+use common::domain::resolved_code::ResolvedCode;
 
 use super::book;
 use crate::prelude::*;
@@ -39,33 +39,26 @@ pub struct CodeOfScope {
     pub submission: Option<Submission>,
 }
 
-/// `normal` is normalized; `None` if it is not the scope's.
-pub async fn lookup(tables: &Tables, scope: &Scope, normal: &str) -> Result<Option<CodeOfScope>> {
+/// `None` if the code is not the scope's.
+pub async fn lookup(
+    tables: &Tables,
+    scope: &Scope,
+    policy: CodePolicy,
+    code: &Code,
+) -> Result<Option<CodeOfScope>> {
     let book = book::read(&tables.code_books, scope).await?;
-    let found = match book.verify(normal) {
-        BookMatch::Minted { serial, .. } | BookMatch::Withdrawn { serial } => {
-            let record = tables.codes().get(scope, &CodeKey::Minted(serial)).await?;
-            Some((record.unwrap_or_default(), book.batch_of(serial)))
-        }
-        BookMatch::PerhapsImported => {
-            // Any batch; keys do not include it.
-            let key = CodeKey::Imported {
-                digest: book.digest(normal),
-                batch: String::new(),
-            };
-            let record = tables.codes().get(scope, &key).await?;
-            record.map(|record| {
-                let batch = record.batch.as_deref().and_then(|name| book.batch(name));
-                (record, batch)
-            })
-        }
-        BookMatch::Unknown => None,
-    };
-    let Some((CodeRecord { hold, .. }, batch)) = found else {
+    let Some(key) = ResolvedCode::key_from_book(policy, scope, code, &book) else {
         return Ok(None);
     };
+    let (record, batch) = by_key(tables, scope, &key, book.batches).await?;
+    if record.is_none() && matches!(key, CodeKey::Imported { .. }) {
+        return Ok(None);
+    }
+    let hold = record.and_then(|record| record.hold);
     // A missing batch is void.
-    let status = batch.map_or(BatchStatus::Void, |batch| batch.status);
+    let status = batch
+        .as_ref()
+        .map_or(BatchStatus::Void, |batch| batch.status);
     let state = match (&hold, status) {
         (Some(hold), _) if hold.redeemed => State::Redeemed,
         (Some(_), _) => State::Held,
@@ -81,10 +74,41 @@ pub async fn lookup(tables: &Tables, scope: &Scope, normal: &str) -> Result<Opti
         None => None,
     };
     Ok(Some(CodeOfScope {
-        batch: batch.cloned(),
+        batch,
         state,
         is_void: status == BatchStatus::Void,
         hold,
         submission,
     }))
+}
+
+/// The record and batch of a submission's code.
+pub(crate) async fn of_submission(
+    tables: &Tables,
+    submission: &Submission,
+) -> Result<(Option<CodeRecord>, Option<Batch>)> {
+    let Some(key) = submission.code_key() else {
+        return Ok((None, None));
+    };
+    let scope = &submission.scope;
+    let book = tables.code_books.overview(scope).await?;
+    let batches = book.map(|book| book.batches).unwrap_or_default();
+    by_key(tables, scope, &key, batches).await
+}
+
+async fn by_key(
+    tables: &Tables,
+    scope: &Scope,
+    key: &CodeKey,
+    batches: Vec<Batch>,
+) -> Result<(Option<CodeRecord>, Option<Batch>)> {
+    let record = tables.codes().get(scope, key).await?;
+    let name = record.as_ref().and_then(|record| record.batch.as_deref());
+    let is_batch = |batch: &Batch| match key {
+        CodeKey::Minted(serial) => batch.origin.contains(*serial),
+        CodeKey::Imported { .. } => Some(batch.name.as_str()) == name,
+        CodeKey::Partner(_) | CodeKey::Sentinel(_) => false,
+    };
+    let batch = batches.into_iter().find(is_batch);
+    Ok((record, batch))
 }

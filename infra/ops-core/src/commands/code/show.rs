@@ -35,7 +35,7 @@ pub(super) async fn show(
             "this is a test code, which test keys accept as it is; it has no batch and no state"
         );
     }
-    let found = lookup(tables, scope, &code.normal()).await?;
+    let found = lookup(tables, scope, CodePolicy::Service, &code).await?;
     let code = match &found {
         Some(code) => {
             let phone = match &code.submission {

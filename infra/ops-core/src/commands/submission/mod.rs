@@ -47,7 +47,7 @@ pub(crate) async fn run(
             let text = |view: &SubmissionView<'_>| timeline_text(&view.timeline());
             report_each(tables, &name, Disclosure::default(), now, json, text).await
         }
-        SubmissionCommand::List(args) => list_found(tables, args, now, terminal).await,
+        SubmissionCommand::List(args) => list_found(tables, args, terminal).await,
         SubmissionCommand::Resume { names } => {
             let mut resumed = Vec::new();
             for name in &names {
@@ -107,7 +107,6 @@ fn timeline_text(timeline: &Timeline) -> String {
 async fn list_found(
     tables: &Tables,
     args: ListArgs,
-    now: Timestamp,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report> {
     let ListArgs {
@@ -132,7 +131,7 @@ async fn list_found(
         found = submissions::of_phone(tables, &scope, &phone).await?;
     } else if let Some(typed) = code {
         let typed = typed_or(&typed, "Code: ", terminal)?;
-        found.extend(submissions::of_code(tables, &campaign, &scope, &typed, now).await?);
+        found.extend(submissions::of_code(tables, &campaign, &scope, &typed).await?);
     } else if let Some(reference) = reference {
         let submissions = tables.submissions();
         found.extend(submissions.by_reference(&scope, reference).await?);
