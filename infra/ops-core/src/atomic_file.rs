@@ -1,6 +1,7 @@
 //! Writes a file completely or not at all: temporary name, sync, rename.
 
-use std::io::{Seek, SeekFrom};
+use std::fs;
+use std::io::{Read, Seek, SeekFrom};
 
 use tempfile::{Builder, NamedTempFile};
 
@@ -24,11 +25,18 @@ impl AtomicFile {
     /// Fails if `path` exists; the temporary name is such as `codes.csv.x7Kq2M.partial`.
     pub(crate) fn begin(path: &Path) -> Result<Self> {
         refuse_existing(path)?;
+        // Readable by the operator alone: codes are worth money.
+        Self::create(path, 0o600)
+    }
+
+    fn create(path: &Path, mode: u32) -> Result<Self> {
         let mut prefix = path.file_name().unwrap_or_default().to_owned();
         prefix.push(".");
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
-        // Readable by the operator alone: codes are worth money.
-        let partial = Builder::new()
+        let mut builder = Builder::new();
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
+        let partial = builder
             .prefix(&prefix)
             .suffix(".partial")
             .tempfile_in(folder.unwrap_or(Path::new(".")))
@@ -69,6 +77,25 @@ pub(crate) fn refuse_existing(path: &Path) -> Result<()> {
     )
 }
 
+/// Writes a file for others to read. Returns false if there is one of that name.
+pub(crate) fn write_new(path: &Path, mut content: impl Read) -> Result<bool> {
+    if path.symlink_metadata().is_ok() {
+        return Ok(false);
+    }
+    let failed = Failure::from_io(path, "writing");
+    let mut file = AtomicFile::create(path, 0o666)?;
+    let written = io::copy(&mut content, &mut file).and_then(|_| file.sync());
+    written.map_err(&failed)?;
+    let Err(NotRenamed { partial, error }) = file.finish() else {
+        return Ok(true);
+    };
+    let _ = fs::remove_file(partial);
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => Ok(false),
+        _ => Err(failed(error)),
+    }
+}
+
 impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.partial.write(bytes)
@@ -87,8 +114,6 @@ impl Seek for AtomicFile {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     #[test]

@@ -15,6 +15,7 @@ use super::openings::Erasure;
 use super::prelude::*;
 use super::run::recorded;
 use super::shown::interrupted_skip;
+use crate::atomic_file::write_new;
 
 /// The files beside a certificate.
 pub(crate) const BESIDE: [&str; 6] = [ENTRIES, HEADER, COMMITMENT, RESULT, LOG, "verify.py"];
@@ -225,22 +226,6 @@ pub(crate) fn put(path: &Path, mut content: impl Read) -> Result<()> {
         return Ok(());
     }
     Err(taken(path, "is of another draw"))
-}
-
-/// Returns false if there is such a file. Half of one, after a failure, would be taken for another
-/// draw's.
-fn write_new(path: &Path, mut content: impl Read) -> Result<bool> {
-    let failed = Failure::from_io(path, "writing");
-    let mut file = match File::create_new(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
-        created => created.map_err(&failed)?,
-    };
-    let written = io::copy(&mut content, &mut file).and_then(|_| file.sync_all());
-    if written.is_err() {
-        let _ = fs::remove_file(path);
-    }
-    written.map_err(failed)?;
-    Ok(true)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Campaign files: reads those of `apply`, writes those of `init`, `schema` and `clone`.
 
-use std::fs::OpenOptions;
 use std::io::Read;
 
+use crate::atomic_file::write_new;
 use crate::campaign_file::{self, CampaignFile, Problem};
 use crate::prelude::*;
 
@@ -48,7 +48,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 }
 
 pub(super) fn init(path: &Path) -> Result<Report> {
-    write_new(path, &campaign_file::template())?;
+    create(path, &campaign_file::template())?;
     let path = path.display();
     let text = format!(
         "wrote {path}: fill in what is empty, remove the `#` before what else you need, then look at it with \
@@ -87,7 +87,7 @@ pub(super) async fn clone(
     let Some(path) = output else {
         return Ok(Report::new(json!({ "slug": new, "yaml": yaml }), yaml));
     };
-    write_new(path, &yaml)?;
+    create(path, &yaml)?;
     let path = path.display();
     let text =
         format!("wrote {path}: change what is different, then run `ops campaign apply {path}`");
@@ -97,21 +97,13 @@ pub(super) async fn clone(
     ))
 }
 
-fn write_new(path: &Path, text: &str) -> Result<()> {
-    let created = OpenOptions::new().write(true).create_new(true).open(path);
-    let mut file = created.map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => {
-            failure!(
-                "file_exists",
-                "{} exists already; choose another file",
-                path.display()
-            )
-        }
-        _ => Failure::from_io(path, "creating")(error),
-    })?;
-    file.write_all(text.as_bytes()).map_err(|error| {
-        // Half a file would be taken for the whole.
-        let _ = std::fs::remove_file(path);
-        Failure::from_io(path, "writing")(error)
-    })
+fn create(path: &Path, text: &str) -> Result<()> {
+    if write_new(path, text.as_bytes())? {
+        return Ok(());
+    }
+    bail!(
+        "file_exists",
+        "{} exists already; choose another file",
+        path.display()
+    )
 }
