@@ -178,52 +178,30 @@ pub async fn apply(tables: &Tables, files: &[CampaignFile], now: Timestamp) -> R
     Ok(())
 }
 
-/// Applies a campaign that takes only test codes, and unarchives it. Needs neither code books nor
-/// the deployment's secret; keeps no versions.
-pub(crate) async fn apply_without_code_books(
+/// Opens a campaign that takes only test codes, or archives it. Needs neither code books nor the
+/// deployment's secret, to which a deployer has no right; keeps no versions.
+pub(crate) async fn write_without_code_books(
     tables: &Tables,
     file: &CampaignFile,
+    is_over: bool,
     now: Timestamp,
 ) -> Result<()> {
-    let before = tables.campaigns.get_stored(&file.campaign.slug).await?;
+    let slug = &file.campaign.slug;
+    let before = tables.campaigns.get_stored(slug).await?;
     let campaign = Campaign {
-        archived: false,
-        ..merged(before.as_ref(), file)
+        archived: is_over,
+        paused: is_over,
+        ..file.campaign.clone()
     };
-    if before
-        .as_ref()
-        .is_some_and(|before| before.campaign == campaign)
-    {
-        return Ok(());
-    }
-    replace(tables, "campaign.apply", before.as_ref(), &campaign, now).await
-}
-
-pub(crate) async fn archive_without_versions(
-    tables: &Tables,
-    slug: &CampaignSlug,
-    now: Timestamp,
-) -> Result<()> {
-    let before = versions::stored(tables, slug).await?;
-    let campaign = Campaign {
-        archived: true,
-        paused: true,
-        ..before.campaign.clone()
+    let name = if is_over {
+        "campaign.archive"
+    } else {
+        "campaign.apply"
     };
-    replace(tables, "campaign.archive", Some(&before), &campaign, now).await
-}
-
-async fn replace(
-    tables: &Tables,
-    action: &'static str,
-    before: Option<&StoredCampaign>,
-    campaign: &Campaign,
-    now: Timestamp,
-) -> Result<()> {
-    let action = Action::new(action).in_campaign(&campaign.slug);
+    let action = Action::new(name).in_campaign(slug);
     tables.audit.append(action, now).await?;
-    let written = tables.campaigns.replace(before, campaign).await?;
-    check_written(&campaign.slug, written)
+    let written = tables.campaigns.replace(before.as_ref(), &campaign).await?;
+    check_written(slug, written)
 }
 
 fn new_book() -> CodeBook {

@@ -36,9 +36,9 @@ pub async fn run(tables: &Tables, url: &str, now: Timestamp) -> Result<Vec<Step>
         campaign: file.campaign.slug.clone(),
         environment: Environment::Test,
     };
-    campaigns::apply_without_code_books(tables, &file, now).await?;
+    campaigns::write_without_code_books(tables, &file, false, now).await?;
     let checked = with_key(tables, &scope, &base_url, now).await;
-    campaigns::archive_without_versions(tables, &scope.campaign, now).await?;
+    campaigns::write_without_code_books(tables, &file, true, now).await?;
     checked
 }
 
