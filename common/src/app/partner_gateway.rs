@@ -66,10 +66,10 @@ impl PartnerGateway {
     pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
         let malformed = ConfigError::Malformed {
             variable: ADDRESSES_VARIABLE,
-            expected: "`public` or `any`",
+            expected: "`any`, or not set, for public addresses alone",
         };
         let addresses = match env.optional(ADDRESSES_VARIABLE).as_deref() {
-            None | Some("public") => Addresses::PublicOnly,
+            None => Addresses::PublicOnly,
             Some("any") => Addresses::Any,
             Some(_) => return Err(malformed),
         };

@@ -9,6 +9,7 @@ use aws_sdk_secretsmanager::operation::get_secret_value::GetSecretValueOutput;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
+use super::secrets;
 use crate::aws::Aws;
 use crate::config::{ConfigError, Env};
 use crate::domain::key_encryption::DeploymentSecret;
@@ -178,27 +179,12 @@ impl DeploymentSecrets {
     }
 
     async fn get(&self, id: Option<&str>) -> StoreResult<Option<GetSecretValueOutput>> {
-        let client = self.aws.secrets();
-        let get = client
-            .get_secret_value()
-            .secret_id(&self.secret_id)
-            .set_version_id(id.map(str::to_owned));
         let failed = |cause| StoreError::temporary(READING, NotFetched(cause));
         // Boxed: the SDK's future is deep, and every caller would hold it.
-        let sent = timeout(REQUEST_TIMEOUT, Box::pin(get.send()))
-            .await
-            .map_err(|elapsed| failed(elapsed.into()))?;
-        match sent {
-            Ok(reply) => Ok(Some(reply)),
-            Err(error)
-                if error
-                    .as_service_error()
-                    .is_some_and(|error| error.is_resource_not_found_exception()) =>
-            {
-                Ok(None)
-            }
-            Err(error) => Err(failed(error.into())),
-        }
+        let sent = Box::pin(secrets::get(&self.aws, &self.secret_id, id));
+        let sent = timeout(REQUEST_TIMEOUT, sent).await;
+        sent.map_err(|elapsed| failed(elapsed.into()))?
+            .map_err(failed)
     }
 
     fn keep(&self, version: SecretVersion) -> Arc<SecretVersion> {

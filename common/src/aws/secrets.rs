@@ -1,7 +1,10 @@
 //! Partners' secrets in Secrets Manager.
 
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
+
+use aws_sdk_secretsmanager::operation::get_secret_value::GetSecretValueOutput;
 
 use crate::aws::Aws;
 use crate::cache::Cache;
@@ -35,25 +38,34 @@ impl Secrets {
     pub async fn get(&self, name: &str, now: Timestamp) -> StoreResult<Option<Arc<String>>> {
         let read = async {
             let id = format!("{}{name}", self.prefix);
-            match self
-                .aws
-                .secrets()
-                .get_secret_value()
-                .secret_id(id)
-                .send()
-                .await
-            {
-                Ok(reply) => Ok(reply.secret_string),
-                Err(error)
-                    if error
-                        .as_service_error()
-                        .is_some_and(|error| error.is_resource_not_found_exception()) =>
-                {
-                    Ok(None)
-                }
-                Err(error) => Err(StoreError::new("reading a secret", error)),
-            }
+            let reply = get(&self.aws, &id, None).await;
+            let reply = reply.map_err(|error| StoreError::new("reading a secret", error))?;
+            Ok(reply.and_then(|reply| reply.secret_string))
         };
         self.cache.get(&name.to_owned(), now, MAX_AGE, read).await
+    }
+}
+
+/// The current version, or the one with an id. `None` if there is none.
+pub(super) async fn get(
+    aws: &Aws,
+    secret_id: &str,
+    version_id: Option<&str>,
+) -> Result<Option<GetSecretValueOutput>, Box<dyn Error + Send + Sync>> {
+    let get = aws.secrets().get_secret_value().secret_id(secret_id);
+    match get
+        .set_version_id(version_id.map(str::to_owned))
+        .send()
+        .await
+    {
+        Ok(reply) => Ok(Some(reply)),
+        Err(error)
+            if error
+                .as_service_error()
+                .is_some_and(|error| error.is_resource_not_found_exception()) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
     }
 }

@@ -74,6 +74,18 @@ pub struct Counter {
     pub dimension: String,
 }
 
+impl Counter {
+    pub(crate) fn new(scope: &Scope, metric: Metric, [day, hour, dimension]: [&str; 3]) -> Self {
+        Self {
+            scope: scope.clone(),
+            metric,
+            day: day.to_owned(),
+            hour: hour.to_owned(),
+            dimension: dimension.chars().take(MAX_DIMENSION_CHARS).collect(),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
     /// Submissions or phones; negative when subtracting.
@@ -182,18 +194,7 @@ pub fn of_submission(submission: &Submission) -> Counters {
     let is_accepted = status.state() == State::Accepted;
     let mut counters = Counters::default();
     let mut count = |metric, day: &str, hour: &str, dimension: &str| {
-        let dimension = dimension.chars().take(MAX_DIMENSION_CHARS).collect();
-        let (day, hour) = (day.to_owned(), hour.to_owned());
-        counters.add(
-            Counter {
-                scope: scope.clone(),
-                metric,
-                day,
-                hour,
-                dimension,
-            },
-            amount,
-        );
+        counters.add(Counter::new(scope, metric, [day, hour, dimension]), amount);
     };
     count(Metric::Days, ALL_DAYS, "", day);
     let outcome = format!("{}#{}", status.state().as_str(), status.message_key());
@@ -279,16 +280,8 @@ pub fn of_entrant(entrant: &EntrantCounts) -> Counters {
         records: 1,
         entries: i64::try_from(*entries).unwrap_or(i64::MAX),
     };
-    let counter = |metric, day: &String, dimension: &str| {
-        let (day, dimension) = (day.clone(), dimension.to_owned());
-        Counter {
-            scope: scope.clone(),
-            metric,
-            day,
-            hour: String::new(),
-            dimension,
-        }
-    };
+    let counter =
+        |metric, day: &String, dimension: &str| Counter::new(scope, metric, [day, "", dimension]);
     let once = Amount {
         entries: 0,
         ..amount

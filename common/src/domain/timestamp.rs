@@ -76,9 +76,13 @@ impl Timestamp {
             .unwrap_or_default()
     }
 
+    pub fn in_zone(self, zone: Tz) -> DateTime<Tz> {
+        self.0.with_timezone(&zone)
+    }
+
     /// `YYYY-MM-DD`.
     pub fn day_in(self, zone: Tz) -> String {
-        self.0.with_timezone(&zone).date_naive().to_string()
+        self.in_zone(zone).date_naive().to_string()
     }
 }
 

@@ -152,22 +152,11 @@ impl Statistics {
             FIRST.check(&item, READING)?;
             let sort = required(read_text(&item, SORT), READING)?;
             let (hour, dimension) = required(sort.split_once('#'), READING)?;
-            let (day, hour) = (day.to_owned(), hour.to_owned());
             let amount = Amount {
                 records: required(read_number(&item, RECORDS), READING)?,
                 entries: required(read_number(&item, ENTRIES), READING)?,
             };
-            let dimension = dimension.to_owned();
-            counters.add(
-                Counter {
-                    scope: scope.clone(),
-                    metric,
-                    day,
-                    hour,
-                    dimension,
-                },
-                amount,
-            );
+            counters.add(Counter::new(scope, metric, [day, hour, dimension]), amount);
         }
         Ok(counters)
     }

@@ -194,7 +194,7 @@ pub(crate) fn is_text(text: &str) -> bool {
 }
 
 /// The text as a log can have it; `None` if nothing is visible.
-pub fn printable(text: &str) -> Option<String> {
+pub fn publishable(text: &str) -> Option<String> {
     let seen: String = text.chars().filter(|c| is_printable(*c)).collect();
     Some(seen.trim().to_owned()).filter(|text| !text.is_empty())
 }

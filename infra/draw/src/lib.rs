@@ -95,7 +95,7 @@ pub use digest::{Digest, Hex, InvalidHex, RoundSignature};
 pub use evidence::{Committed, Evidence};
 pub use freeze::{Entries, FreezeError, Frozen, LargestRow, Rows};
 pub use header::{
-    ALTERNATES, Algorithm, Header, InvalidHeader, LeftOut, OtherDraw, Period, Prize, printable,
+    ALTERNATES, Algorithm, Header, InvalidHeader, LeftOut, OtherDraw, Period, Prize, publishable,
 };
 pub use log::{Event, Log, LoggedPlace, SKIP_REASONS, Step};
 pub use opening::{InvalidOpening, Opening, Salt};

@@ -245,7 +245,7 @@ pub async fn list(
         Some(slug) => tables.campaign(slug).await?.timezone,
         None => Tz::Africa__Dar_es_Salaam,
     };
-    let to = to.unwrap_or_else(|| DateTime::from(now).with_timezone(&zone).date_naive());
+    let to = to.unwrap_or_else(|| now.in_zone(zone).date_naive());
     let usual = || to.checked_sub_days(Days::new(USUAL_DAYS - 1));
     let from = from.or_else(usual).unwrap_or(to);
     Ok(AuditRows {

@@ -83,8 +83,8 @@ pub(crate) fn one_line(text: &str, max_chars: usize) -> Option<&str> {
 
 /// The zone's name has to be beside it.
 pub fn local_time(timestamp: Timestamp, zone: Tz) -> String {
-    DateTime::from(timestamp)
-        .with_timezone(&zone)
+    timestamp
+        .in_zone(zone)
         .format("%Y-%m-%d %H:%M:%S")
         .to_string()
 }

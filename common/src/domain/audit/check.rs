@@ -8,7 +8,7 @@ use super::{AuditHead, AuditRow, StoredAuditRow, before_the_first};
 use crate::domain::Timestamp;
 
 /// Clocks of operators differ.
-const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_mins(5);
+const MAX_OPERATOR_CLOCK_DIFFERENCE: Duration = Duration::from_mins(5);
 
 type Hash = [u8; 32];
 
@@ -178,7 +178,8 @@ impl AuditCheck {
             let Some((place, row)) = next else {
                 return chain;
             };
-            if let Some(later) = later.filter(|later| row.at > later.at.after(MAX_CLOCK_DIFFERENCE))
+            if let Some(later) =
+                later.filter(|later| row.at > later.at.after(MAX_OPERATOR_CLOCK_DIFFERENCE))
             {
                 let minutes = row.at.since(later.at).as_secs() / 60;
                 chain

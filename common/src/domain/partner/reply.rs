@@ -150,7 +150,7 @@ fn entries(value: &Value) -> Result<u32, NotAgreed> {
 }
 
 fn prize(value: &Value) -> Result<Option<String>, NotAgreed> {
-    let prize: String = printable(value.as_str().ok_or(NotAgreed)?).collect();
+    let prize: String = without_controls(value.as_str().ok_or(NotAgreed)?).collect();
     let prize = prize.trim();
     // A truncated prize would be another prize.
     if prize.chars().count() > MAX_PRIZE_CHARS {
@@ -160,10 +160,10 @@ fn prize(value: &Value) -> Result<Option<String>, NotAgreed> {
 }
 
 fn cut(text: &str, most_chars: usize) -> String {
-    printable(text).take(most_chars).collect()
+    without_controls(text).take(most_chars).collect()
 }
 
-fn printable(text: &str) -> impl Iterator<Item = char> {
+fn without_controls(text: &str) -> impl Iterator<Item = char> {
     text.chars().map(|c| if c.is_control() { ' ' } else { c })
 }
 

@@ -22,15 +22,14 @@ pub(crate) mod write;
 
 use crate::prelude::*;
 
+pub use common::domain::partner::reply::MAX_ENTRIES;
+
 pub use self::schema::schema;
 pub use self::template::template;
 pub use crate::problem::Problem;
 
 /// Many times what a campaign with every message needs.
 pub const MAX_BYTES: usize = 1024 * 1024;
-
-/// More is a typing error.
-pub const MAX_ENTRIES: u32 = 10_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CampaignFile {

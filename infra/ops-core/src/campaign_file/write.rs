@@ -53,7 +53,7 @@ pub(super) fn from_json(mut file: Value) -> Result<Campaign, serde_json::Error> 
 pub(crate) fn to_yaml(campaign: &Campaign) -> Result<String> {
     let mut fields = to_json(campaign)?;
     fields.remove("paused");
-    let time = |at: Option<Timestamp>| at.map(|at| local_time(at, campaign));
+    let time = |at: Option<Timestamp>| at.map(|at| with_offset(at, campaign));
     let window = json!({ "start": time(campaign.window.start), "end": time(campaign.window.end) });
     fields.insert("window".to_owned(), window);
     let mut yaml = String::new();
@@ -61,9 +61,9 @@ pub(crate) fn to_yaml(campaign: &Campaign) -> Result<String> {
     Ok(yaml)
 }
 
-fn local_time(at: Timestamp, campaign: &Campaign) -> String {
-    let local = DateTime::from(at)
-        .with_timezone(&campaign.timezone)
+fn with_offset(at: Timestamp, campaign: &Campaign) -> String {
+    let local = at
+        .in_zone(campaign.timezone)
         .to_rfc3339_opts(SecondsFormat::AutoSi, false);
     // RFC 3339 cannot write the seconds of old offsets.
     if local.parse() == Ok(at) {

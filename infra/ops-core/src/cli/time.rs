@@ -66,7 +66,7 @@ impl TimeOfDay {
     pub(crate) fn resolve(self, zone: Tz, now: Timestamp) -> Timestamp {
         match self {
             Self::Today(time) => {
-                let today = DateTime::from(now).with_timezone(&zone).date_naive();
+                let today = now.in_zone(zone).date_naive();
                 in_zone(today.and_time(time), zone)
             }
             Self::Moment(moment) => moment.begin(zone),

@@ -6,7 +6,7 @@ use std::io::Read;
 
 use chrono::FixedOffset;
 use draw::{
-    Certificate, Event, Log, LoggedPlace, MAX_EMBEDDED_ROWS, Sheet, Step, VERIFY_PY, printable,
+    Certificate, Event, Log, LoggedPlace, MAX_EMBEDDED_ROWS, Sheet, Step, VERIFY_PY, publishable,
 };
 
 use super::assign_winners::Drawing;
@@ -139,7 +139,7 @@ pub(crate) fn write_sheet(
 }
 
 fn local(at: Timestamp, zone: Tz) -> DateTime<FixedOffset> {
-    DateTime::from(at).with_timezone(&zone).fixed_offset()
+    at.in_zone(zone).fixed_offset()
 }
 
 /// Publishes a reference with the opening that proves it.
@@ -150,7 +150,7 @@ fn published(contact: &Contact, opening: Option<Opening>, zone: Tz) -> LoggedPla
         place: NonZeroU64::new(contact.place).unwrap_or(NonZeroU64::MAX),
         row: contact.row,
         reference: reference.map(ToString::to_string),
-        region: contact.region.as_deref().and_then(printable),
+        region: contact.region.as_deref().and_then(publishable),
         phone: contact.masked_phone.clone(),
         opening,
         steps: contact
@@ -171,7 +171,7 @@ fn published_step(step: &ContactStep, zone: Tz) -> Step {
         ContactEvent::Skipped { reason, inspector } => (
             Event::Skipped,
             Some(reason.as_str().to_owned()),
-            inspector.as_deref().and_then(printable),
+            inspector.as_deref().and_then(publishable),
         ),
     };
     Step {

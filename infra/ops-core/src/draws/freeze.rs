@@ -265,11 +265,7 @@ fn check_recent(lock: &FreezeLock, now: Timestamp) -> Result<()> {
 impl FreezePlan {
     /// The period in the campaign's zone.
     fn period(&self) -> Period {
-        let [from, to] = [self.from, self.to].map(|time| {
-            DateTime::from(time)
-                .with_timezone(&self.zone)
-                .fixed_offset()
-        });
+        let [from, to] = [self.from, self.to].map(|time| time.in_zone(self.zone).fixed_offset());
         Period { from, to }
     }
 

@@ -147,7 +147,7 @@ fn both([swahili, english]: [&str; 2]) -> Markup {
 }
 
 fn day(at: Timestamp, zone: Tz) -> Markup {
-    let at = DateTime::from(at).with_timezone(&zone);
+    let at = at.in_zone(zone);
     let month = usize::try_from(at.month0())
         .ok()
         .and_then(|month| MONTHS.get(month));

@@ -43,11 +43,9 @@ impl CodeEntered {
     }
 
     pub fn sentence(&self) -> String {
-        let at = DateTime::from(self.holder.created_at).with_timezone(&self.zone);
+        let at = self.holder.created_at.in_zone(self.zone);
         let year = |at: DateTime<Tz>| at.format("%Y").to_string();
-        let is_same_year = |refused: Timestamp| {
-            year(DateTime::from(refused).with_timezone(&self.zone)) == year(at)
-        };
+        let is_same_year = |refused: Timestamp| year(refused.in_zone(self.zone)) == year(at);
         let pattern = if self.refused_at.is_some_and(is_same_year) {
             "%-d %b %H:%M"
         } else {
