@@ -385,42 +385,37 @@ pub(crate) enum AuditCommand {
     Verify,
 }
 
-#[derive(Args)]
-pub(crate) struct ScopeArgs {
-    /// Slug of the campaign
-    #[arg(long, value_name = "SLUG")]
-    campaign: CampaignSlug,
+macro_rules! scope_args {
+    ($name:ident, $(#[$environment:meta])+) => {
+        #[derive(Args, Clone, Debug)]
+        pub(crate) struct $name {
+            /// Slug of the campaign
+            #[arg(long, value_name = "SLUG")]
+            campaign: CampaignSlug,
+            $(#[$environment])+
+            environment: Environment,
+        }
+
+        impl From<$name> for Scope {
+            fn from(args: $name) -> Self {
+                Self {
+                    campaign: args.campaign,
+                    environment: args.environment,
+                }
+            }
+        }
+    };
+}
+
+scope_args! {
+    ScopeArgs,
     /// Environment: test or live
     #[arg(long, value_name = "ENVIRONMENT")]
-    environment: Environment,
 }
-
-impl From<ScopeArgs> for Scope {
-    fn from(args: ScopeArgs) -> Self {
-        Self {
-            campaign: args.campaign,
-            environment: args.environment,
-        }
-    }
-}
-
-#[derive(Args, Clone, Debug)]
-pub(crate) struct LiveScopeArgs {
-    /// Slug of the campaign
-    #[arg(long, value_name = "SLUG")]
-    campaign: CampaignSlug,
+scope_args! {
+    LiveScopeArgs,
     /// Environment: live, or test for rehearsals
     #[arg(long, default_value = "live", value_name = "ENVIRONMENT")]
-    environment: Environment,
-}
-
-impl From<LiveScopeArgs> for Scope {
-    fn from(args: LiveScopeArgs) -> Self {
-        Self {
-            campaign: args.campaign,
-            environment: args.environment,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ pub use self::limits::MAX_SUBMISSIONS;
 use crate::draws::{self, chain, freeze_lock, openings};
 use crate::person_file::{self, PersonFile, photo_name};
 use crate::prelude::*;
-use crate::submissions::view::{as_json, receipt_source};
 
 /// Tries to finish an erasure while the same phone keeps entering.
 const MAX_TRIES: u32 = 10;
@@ -375,9 +374,8 @@ pub async fn export<W: Write + Seek>(
             phone.masked()
         );
     }
-    let data = data(phone, held, now);
     record("person.export", None, tables, held, now).await?;
-    let mut file = PersonFile::begin(out, phone, held, &data, now)?;
+    let mut file = PersonFile::begin(out, phone, held, now)?;
     let receipts = |held: &'_ PersonRecords| -> Vec<_> {
         let scope = &held.scope;
         held.photos()
@@ -461,49 +459,4 @@ async fn record(
         tables.audit.append(action, now).await?;
     }
     Ok(())
-}
-
-fn data(phone: &Phone, held: &[PersonRecords], now: Timestamp) -> Value {
-    let number = phone.expose_e164();
-    let campaigns = held.iter().map(|held| {
-        let submissions = held.submissions.iter().map(|(submission, receipt)| {
-            let source = receipt.as_ref().map(|receipt| receipt_source(receipt, true));
-            let more = [("receipt_source", json!(source)), ("history", json!(submission.history))];
-            extended(as_json(submission, number), more)
-        });
-        let entrant = &held.entrant;
-        json!({
-            "campaign": held.scope.campaign,
-            "environment": held.scope.environment,
-            "limits": {
-                "submissions": entrant.total,
-                "submissions_today": entrant.today,
-                "entries": entrant.entries,
-                "wrong_codes_at": entrant.wrong_codes.iter().map(ToString::to_string).collect::<Vec<_>>(),
-                "throttled_until": entrant.throttled_until,
-                "blocked": entrant.blocked,
-                "erased_at": entrant.erased_at,
-            },
-            "submissions": submissions.collect::<Vec<_>>(),
-            "draws": held.contacts.iter().map(drawn).collect::<Vec<_>>(),
-        })
-    });
-    let mut data =
-        json!({ "phone": number, "exported_at": now, "campaigns": campaigns.collect::<Vec<_>>() });
-    write_times_out(&mut data);
-    data
-}
-
-/// A contact without the operators, who are people too.
-fn drawn(contact: &Contact) -> Value {
-    let step = |step: &ContactStep| json!({ "at": step.at, "event": step.event });
-    json!({
-        "draw": contact.draw,
-        "prize": contact.prize,
-        "place": contact.place,
-        "ref": contact.reference.as_ref().map(ToString::to_string),
-        "region": contact.region,
-        "masked_phone": contact.masked_phone,
-        "steps": contact.steps.iter().map(step).collect::<Vec<_>>(),
-    })
 }

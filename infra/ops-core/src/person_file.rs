@@ -10,6 +10,7 @@ use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use crate::prelude::*;
+use crate::submissions::view::{as_json, receipt_source};
 
 /// Gets photos one by one, so that memory has only one.
 pub(crate) struct PersonFile<W: Write + Seek> {
@@ -22,7 +23,6 @@ impl<W: Write + Seek> PersonFile<W> {
         out: W,
         phone: &Phone,
         held: &[PersonRecords],
-        data: &Value,
         now: Timestamp,
     ) -> Result<Self> {
         // Photos do not shrink, and the rest is small.
@@ -33,6 +33,7 @@ impl<W: Write + Seek> PersonFile<W> {
             zip: ZipWriter::new(out),
             options,
         };
+        let data = data(phone, held, now);
         file.add("person.json", format!("{data:#}\n").as_bytes())?;
         file.add("person.html", page::page(phone, held, now).as_bytes())?;
         Ok(file)
@@ -77,4 +78,49 @@ pub(crate) fn failed(error: io::Error) -> Failure {
         "file_failed",
         "writing the ZIP file failed: {error}; make room on the disk, then run this again"
     )
+}
+
+fn data(phone: &Phone, held: &[PersonRecords], now: Timestamp) -> Value {
+    let number = phone.expose_e164();
+    let campaigns = held.iter().map(|held| {
+        let submissions = held.submissions.iter().map(|(submission, receipt)| {
+            let source = receipt.as_ref().map(|receipt| receipt_source(receipt, true));
+            let more = [("receipt_source", json!(source)), ("history", json!(submission.history))];
+            extended(as_json(submission, number), more)
+        });
+        let entrant = &held.entrant;
+        json!({
+            "campaign": held.scope.campaign,
+            "environment": held.scope.environment,
+            "limits": {
+                "submissions": entrant.total,
+                "submissions_today": entrant.today,
+                "entries": entrant.entries,
+                "wrong_codes_at": entrant.wrong_codes.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "throttled_until": entrant.throttled_until,
+                "blocked": entrant.blocked,
+                "erased_at": entrant.erased_at,
+            },
+            "submissions": submissions.collect::<Vec<_>>(),
+            "draws": held.contacts.iter().map(drawn).collect::<Vec<_>>(),
+        })
+    });
+    let mut data =
+        json!({ "phone": number, "exported_at": now, "campaigns": campaigns.collect::<Vec<_>>() });
+    write_times_out(&mut data);
+    data
+}
+
+/// A contact without the operators, who are people too.
+fn drawn(contact: &Contact) -> Value {
+    let step = |step: &ContactStep| json!({ "at": step.at, "event": step.event });
+    json!({
+        "draw": contact.draw,
+        "prize": contact.prize,
+        "place": contact.place,
+        "ref": contact.reference.as_ref().map(ToString::to_string),
+        "region": contact.region,
+        "masked_phone": contact.masked_phone,
+        "steps": contact.steps.iter().map(step).collect::<Vec<_>>(),
+    })
 }

@@ -8,6 +8,7 @@ use futures_util::{FutureExt, TryFutureExt};
 use super::certificate::log_differs;
 use super::openings::Rows;
 use super::prelude::*;
+use super::run::recorded;
 
 const MAX_TRIES: u32 = 10;
 
@@ -26,7 +27,25 @@ type NewContact = (Contact, Option<Submission>);
 /// The submission to call and its masked phone, or the reason why there is none.
 type RowEntrant = Result<(Submission, String), SkipReason>;
 
-impl Drawing<'_> {
+impl<'a> Drawing<'a> {
+    /// A drawn draw, and its `result.json`.
+    pub(super) fn recorded(
+        tables: &'a Tables,
+        scope: &'a Scope,
+        draw: &'a Draw,
+        committed: Committed,
+    ) -> Result<(Self, String)> {
+        let (result, json) = recorded(tables, draw, &committed)?;
+        let drawing = Self {
+            tables,
+            scope,
+            draw,
+            committed,
+            result,
+        };
+        Ok((drawing, json))
+    }
+
     /// Draws until each prize has a winner, or every row has a place. Returns the new contacts.
     pub(super) async fn assign_winners(mut self, now: Timestamp) -> Result<Vec<Contact>> {
         let mut drawn = Vec::new();

@@ -7,7 +7,6 @@ use super::assign_winners::Drawing;
 use super::certificate::log_differs;
 use super::openings::openings_changed;
 use super::prelude::*;
-use super::run::recorded;
 
 /// A drawn draw, and one of its winners.
 pub struct Winner {
@@ -259,13 +258,6 @@ async fn draw_next(
 ) -> Result<Vec<Contact>> {
     let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
     let committed = files.committed(draw).await?;
-    let (result, _) = recorded(tables, draw, &committed)?;
-    let drawing = Drawing {
-        tables,
-        scope,
-        draw,
-        committed,
-        result,
-    };
+    let (drawing, _) = Drawing::recorded(tables, scope, draw, committed)?;
     drawing.assign_winners(now).await
 }

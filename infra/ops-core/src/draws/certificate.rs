@@ -13,7 +13,6 @@ use super::assign_winners::Drawing;
 use super::files::{holds, taken};
 use super::openings::Erasure;
 use super::prelude::*;
-use super::run::recorded;
 use super::shown::interrupted_skip;
 use crate::atomic_file::write_new;
 
@@ -42,14 +41,7 @@ pub(crate) async fn write(
     let given_at = committed
         .check_round_time(chain.time_of(draw.round))
         .map_err(unreadable(draw))?;
-    let (result, result_json) = recorded(tables, draw, &committed)?;
-    let drawing = Drawing {
-        tables,
-        scope,
-        draw,
-        committed,
-        result,
-    };
+    let (drawing, result_json) = Drawing::recorded(tables, scope, draw, committed)?;
     let rows = drawing.rows(&contacts).await?;
     drawing.check_without_entrant(&contacts, &rows).await?;
     let Drawing {

@@ -99,14 +99,6 @@ impl<'a> ShownDraw<'a> {
 }
 
 fn as_json(scope: &Scope, draw: &Draw) -> Result<Value> {
-    let outcome = draw.outcome.as_ref().map(|outcome| {
-        json!({
-            "signature": outcome.signature,
-            "randomness": outcome.randomness,
-            "drawn_at": outcome.drawn_at,
-            "drawn_by": outcome.drawn_by,
-        })
-    });
     let abandonment = draw.abandonment.as_ref().map(|decision| {
         json!({
             "at": decision.at,
@@ -131,7 +123,7 @@ fn as_json(scope: &Scope, draw: &Draw) -> Result<Value> {
         "unsettled_count": draw.unsettled,
         "largest_rows": draw.largest_rows,
         "given_by_hand": draw.given_by_hand,
-        "outcome": outcome,
+        "outcome": draw.outcome,
         "abandonment": abandonment,
         "winners": [],
     })))
