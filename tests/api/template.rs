@@ -244,9 +244,14 @@ fn the_background_hears_of_photos_queues_and_the_clock() {
         "s3.amazonaws.com"
     );
 
-    for (function, queue, parameter, usual) in [
-        ("SettleReceipts", "TaxWork", "ReceiptConcurrency", 2),
-        ("SettlePartners", "PartnerWork", "PartnerConcurrency", 10),
+    assert_eq!(template["Parameters"]["PartnerConcurrency"]["Default"], 10);
+    for (function, queue, concurrency) in [
+        ("SettleReceipts", "TaxWork", json!(2)),
+        (
+            "SettlePartners",
+            "PartnerWork",
+            json!({ "Ref": "PartnerConcurrency" }),
+        ),
     ] {
         let timeout = seconds(function, "Timeout");
         let latest_end = Duration::from_secs(timeout) + MAX_CLOCK_DIFFERENCE;
@@ -260,10 +265,9 @@ fn the_background_hears_of_photos_queues_and_the_clock() {
             "Queue": { "Fn::GetAtt": format!("{queue}.Arn") },
             "BatchSize": 1,
             "FunctionResponseTypes": ["ReportBatchItemFailures"],
-            "ScalingConfig": { "MaximumConcurrency": { "Ref": parameter } },
+            "ScalingConfig": { "MaximumConcurrency": concurrency },
         });
         assert_has(&events[queue]["Properties"], &expected, queue);
-        assert_eq!(template["Parameters"][parameter]["Default"], usual);
         assert!(
             seconds(queue, "VisibilityTimeout") >= 6 * timeout,
             "{queue}"
