@@ -98,6 +98,7 @@ fn unknown_routes_go_to_the_docs_and_others_to_their_code() {
         let function = route.trim_end_matches("Route");
         let alias = json!({ "Ref": format!("{function}.Alias") });
         let api = "arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${Api}";
+        let api = json!({ "ApiArn": { "Fn::Sub": api } });
         let called = key.replacen(' ', "", 1).replace("{id}", "*");
         for (part, properties) in [
             (
@@ -110,7 +111,7 @@ fn unknown_routes_go_to_the_docs_and_others_to_their_code() {
             ),
             (
                 "Permission",
-                json!({ "FunctionName": alias, "SourceArn": { "Fn::Sub": format!("{api}/*/{called}") } }),
+                json!({ "FunctionName": alias, "SourceArn": { "Fn::Sub": [format!("${{ApiArn}}/*/{called}"), api] } }),
             ),
         ] {
             let id = format!("{function}{part}");

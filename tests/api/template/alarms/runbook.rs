@@ -47,7 +47,9 @@ fn runbook_says_which_alarms_wake_people_up() {
         .filter_map(|line| line.split_once("AlarmName: !Sub "));
     let names: BTreeSet<_> = names
         .map(|(_, name)| {
+            let name = name.trim_start_matches('"').split('"').next();
             let name = name
+                .unwrap_or_default()
                 .replace("${Service}-", "")
                 .replace("${Operation}", "FUNCTION");
             format!("`{}`", name.replace("${Campaign}", "CAMPAIGN"))
