@@ -184,7 +184,7 @@ impl Deployment {
         }
         let _under_way = self.under_way.read().await;
         let answer = self.fleets[function].invoke(&event).await;
-        let reply = event::reply(&answer.expect("a function answers whatever happens"));
+        let reply = event::reply(&answer.expect("a function always answers"));
         contract::check("POST", path, &reply);
         Some(reply)
     }

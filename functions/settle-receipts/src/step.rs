@@ -94,7 +94,7 @@ impl SettleReceipts {
         }
         let evidence = receipt.source.lookup_source();
         if submission.scope.environment == Environment::Test {
-            // Test submissions read no photo and ask no one.
+            // Test submissions read no photo and need no lookup.
             return Ok(match evidence {
                 LookupSource::Sentinel(sentinel) => {
                     let state = submission.status.state();

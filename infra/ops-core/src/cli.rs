@@ -139,7 +139,7 @@ pub(crate) enum KeyCommand {
     Issue {
         #[command(flatten)]
         scope: ScopeArgs,
-        /// Whom the key is for
+        /// Label of the key, such as the caller's name
         #[arg(long)]
         label: Option<String>,
         /// Limit of requests per minute

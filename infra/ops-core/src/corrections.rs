@@ -251,7 +251,7 @@ pub(crate) fn not_correctable(submission: &Submission, refused: NotCorrectable) 
         ),
         NotCorrectable::Erased => (
             "erased",
-            "its phone was erased, so nobody could be told of the outcome; if the consumer asks for it, they can enter again",
+            "its phone was erased, so the consumer could not be told the outcome; they can enter again if they ask",
         ),
         NotCorrectable::WithoutEvidence => (
             "nothing_to_reopen",

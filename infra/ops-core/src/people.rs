@@ -28,7 +28,7 @@ pub struct PersonRecords {
     unblocked: Option<BlockChange>,
     /// Its submissions with their receipts, newest first.
     pub submissions: Vec<(Submission, Option<Receipt>)>,
-    /// Where it was drawn, with what happened since.
+    /// Places of the phone in draws, and the steps since.
     pub contacts: Vec<Contact>,
     id: EntrantId,
 }
@@ -216,7 +216,7 @@ pub fn check_settled(held: &PersonRecords) -> Result<()> {
     )
 }
 
-/// Refuses to erase a person between the round of a draw and its run: who has the openings can compute the winners.
+/// Refuses to erase a person between the round of a draw and its run: a person with the openings can compute the winners.
 async fn check_drawn(tables: &Tables, held: &PersonRecords, now: Timestamp) -> Result<()> {
     let mut draws = openings::with_openings(tables, &held.scope, now).await?;
     draws.retain(|draw| {

@@ -251,7 +251,7 @@ pub async fn resume(tables: &Tables, name: &str, now: Timestamp) -> Result<Submi
         Some(_) if !has_work(&before) => {
             bail!(
                 "nothing_to_resume",
-                "nothing is left that the service could ask about this submission; settle it with \
+                "the service has no more questions about this submission; settle it with \
                            `ops submission settle`"
             );
         }

@@ -233,7 +233,7 @@ async fn check(
     assert_eq!(
         owners.len(),
         claims.len(),
-        "{context}: nobody has a second code"
+        "{context}: no phone has a second code"
     );
     // The partner redeems once, for a submission that counts.
     let redeemed = case.kind == Kind::Partner && counts;

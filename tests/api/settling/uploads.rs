@@ -59,7 +59,7 @@ async fn events_may_come_twice_late_among_others_or_for_nothing() {
     assert_eq!(
         state(&campaign, &first).await,
         "awaiting_upload",
-        "nobody has told yet"
+        "no event has come yet"
     );
     let event = event(&campaign, &[&absent, &second, &first, &second]);
     marker.handle(event.clone()).await.expect("no record fails");

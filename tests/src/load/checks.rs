@@ -119,7 +119,7 @@ impl Fixture {
                 let id = claim.submission_id.to_string();
                 let now = seen
                     .get(id.as_str())
-                    .unwrap_or_else(|| panic!("{id} has a code and is nobody's"));
+                    .unwrap_or_else(|| panic!("{id} has a code and no sender"));
                 assert_ne!(now["state"], "rejected", "{id} has a code");
                 assert_eq!(claim.redeemed, now["state"] == "accepted", "{id}");
             }
@@ -136,7 +136,7 @@ impl Fixture {
             }
             let now = seen
                 .get(reference.as_str())
-                .unwrap_or_else(|| panic!("{reference} is nobody's"));
+                .unwrap_or_else(|| panic!("{reference} has no sender"));
             assert!(
                 now["state"] == "accepted" || is_left_to_a_person(now),
                 "{reference}"

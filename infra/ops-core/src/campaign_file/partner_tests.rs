@@ -328,12 +328,12 @@ fn a_mistake_is_named_by_its_line_and_field() {
         (
             "outcomes",
             "{ 20: invalid }",
-            "10: partner.outcomes must hold a code that means `entered` or `instant_win`; without it nobody can enter",
+            "10: partner.outcomes must hold a code that means `entered` or `instant_win`; without it, every entry is refused",
         ),
         (
             "outcomes",
             "{}",
-            "10: partner.outcomes must hold a code that means `entered` or `instant_win`; without it nobody can enter",
+            "10: partner.outcomes must hold a code that means `entered` or `instant_win`; without it, every entry is refused",
         ),
         (
             "outcomes",

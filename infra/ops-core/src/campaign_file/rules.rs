@@ -357,7 +357,7 @@ fn check_outcomes(field: &Field<'_>) {
     }
     if !has_problem && !accepts {
         field.problem(
-            "must hold a code that means `entered` or `instant_win`; without it nobody can enter",
+            "must hold a code that means `entered` or `instant_win`; without it, every entry is refused",
         );
     }
 }

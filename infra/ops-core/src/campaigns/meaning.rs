@@ -59,7 +59,7 @@ pub(super) fn meaning(
         "retention.photos_days" => {
             return of_due(before, after, &[PersonalData::Photos], facts.now);
         }
-        "paused" if after.paused => "nobody can enter while it is paused",
+        "paused" if after.paused => "entries are refused while it is paused",
         "paused" if after.status(facts.now) == CampaignStatus::Live => {
             "the campaign takes entries again"
         }
@@ -84,8 +84,8 @@ pub(super) fn meaning(
             if version(before) != version(after) {
                 return None;
             }
-            "the text changes and its version does not: raise consent.version, or nobody can tell which text a consumer \
-             agreed to"
+            "the text changes and its version does not: raise consent.version, or it stays unknown which text a \
+             consumer agreed to"
         }
         _ if path.starts_with("wrong_codes.") => {
             "phones that sent too many wrong codes stay refused until their time is up"
@@ -126,14 +126,14 @@ fn of_window(path: &str, before: &Campaign, after: &Campaign, facts: &Facts) -> 
             "the window ends in the past: no more entries are taken"
         }
         (CampaignStatus::Live | CampaignStatus::Ended, CampaignStatus::NotStarted) => {
-            "nobody can enter before the new start"
+            "entries are refused before the new start"
         }
         (CampaignStatus::NotStarted, CampaignStatus::Live) => "the campaign takes entries at once",
         (CampaignStatus::Ended, CampaignStatus::Live) => "the campaign takes entries again",
         (_, CampaignStatus::Paused)
             if path == "window.end" && after.window.end.is_some_and(|end| end <= now) =>
         {
-            "the window ends in the past: nobody can enter, also after a pause"
+            "the window ends in the past: entries are refused, also after a pause"
         }
         _ => return None,
     };
@@ -168,7 +168,7 @@ fn of_codes(before: &Campaign, after: &Campaign, live_codes: u64) -> String {
     let codes = grouped(live_codes);
     match (before.code, after.code) {
         (_, CodePolicy::Service) if live_codes == 0 => {
-            "there are no live codes: nobody can enter until you mint or import some".to_owned()
+            "there are no live codes: entries are refused until you mint or import some".to_owned()
         }
         (_, CodePolicy::Service) => {
             format!("only the {codes} live codes of this campaign are valid")

@@ -13,7 +13,7 @@ pub async fn clear(
     now: Timestamp,
     mut done: impl FnMut(&'static str, u64),
 ) -> Result<()> {
-    // Never the live environment, whatever the caller says.
+    // Never the live environment.
     let scope = Scope {
         campaign: slug.clone(),
         environment: Environment::Test,

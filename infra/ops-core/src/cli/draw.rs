@@ -10,7 +10,7 @@ use crate::prelude::*;
 
 #[derive(Subcommand)]
 pub(crate) enum DrawCommand {
-    /// Freeze the accepted entries of a period, and commit to them before anybody can know the winners; takes about a
+    /// Freeze the accepted entries of a period, and commit to them before the winners can be known; takes about a
     /// minute for ten million submissions
     Freeze(FreezeArgs),
     /// Wait for the beacon's round and draw the winners; run again, it shows the same ones
@@ -60,7 +60,7 @@ pub(crate) enum DrawCommand {
         #[arg(long, value_name = "TEXT")]
         why: String,
     },
-    /// Write the certificate, which anybody can check in a browser, and the files to publish beside it
+    /// Write the certificate, which anyone can check in a browser, and the files to publish beside it
     Certificate {
         #[command(flatten)]
         draw: DrawArgs,

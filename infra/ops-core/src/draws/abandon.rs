@@ -58,7 +58,8 @@ pub(crate) async fn abandon(
     Ok(draw)
 }
 
-/// True if the audit log has the request. Who may write the record could have made it up.
+/// True if the audit log has the request. A person with the right to write the record could have
+/// made it up.
 async fn is_logged(
     tables: &Tables,
     scope: &Scope,

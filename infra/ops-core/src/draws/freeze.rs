@@ -297,7 +297,7 @@ impl FreezePlan {
         if self.at < earliest {
             bail!(
                 "round_too_near",
-                "--at is {}: the commitment has to be public before anybody can know the round; give {} or later",
+                "--at is {}: the commitment has to be public before the round can be known; give {} or later",
                 zoned_time(self.at, self.zone),
                 zoned_time(earliest, self.zone)
             );

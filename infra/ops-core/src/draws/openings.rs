@@ -53,8 +53,8 @@ impl Rows {
     /// Timelines of an operator who wants the next in the order:
     /// - sees the round, and removes a winner's opening: no erasure explains that;
     /// - writes the file of an erasure, too: it is younger than the round, by the storage's clock;
-    /// - writes such files before the round, for all who could win: they count whatever the audit
-    ///   log and the openings say later, so nothing is left to choose;
+    /// - writes such files before the round, for all who could win: they count, even if the
+    ///   audit log and the openings say otherwise later, so there is no choice left;
     /// - writes one for an alternate after the run: it counts only with a row of the audit log.
     pub(super) async fn read(
         tables: &Tables,

@@ -38,7 +38,7 @@ pub(super) async fn published_in_time(
     if draw.is_abandoned() || is_decided(tables, scope, draw, &published).await? {
         return Err(abandoned(draw));
     }
-    // Who may write the table could choose the record of one of them after the round.
+    // A person with the right to write the table could choose one of their records after the round.
     if files.has_rival(draw.round_at).await? {
         bail!(
             "evidence_differs",

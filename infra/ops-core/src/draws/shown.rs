@@ -58,7 +58,7 @@ pub fn facts(scope: &Scope, draw: &Draw, zone: Tz) -> Result<Vec<(&'static str, 
             format!(
                 "{} by {by} and {}: {}",
                 time(*at),
-                second.unwrap_or("nobody yet"),
+                second.unwrap_or("no second person yet"),
                 why.as_deref().unwrap_or_default()
             ),
         ));

@@ -52,7 +52,7 @@ pub(crate) const COLUMNS: [(&str, &str); 34] = [
     ("channel", "/channel"),
 ];
 
-/// What is shown besides.
+/// Further facts.
 const FACTS: &Columns = &[
     ("counted_entries", "/receipt/counted_entries"),
     ("confirmed_by", "/decision/confirmed/by"),

@@ -341,7 +341,7 @@ async fn campaign_that_lets_anyone_in_needs_an_option() {
             .refused(format!("campaign apply --yes {file}"), "anyone_can_enter")
             .await
             .message;
-        assert_contains!(message, "anybody can enter", "--allow-anyone");
+        assert_contains!(message, "anyone can enter", "--allow-anyone");
         stack.fine(format!("campaign apply --dry-run {file}")).await;
         stack
             .fine(format!("campaign apply --yes --allow-anyone {file}"))
@@ -352,7 +352,7 @@ async fn campaign_that_lets_anyone_in_needs_an_option() {
     }
     let asking = format!("{open}{}", receipt.replace("false", "true"));
     let said = stack.apply(asking).await.err;
-    assert_lacks!(said, "anybody can enter");
+    assert_lacks!(said, "anyone can enter");
 }
 
 #[tokio::test]

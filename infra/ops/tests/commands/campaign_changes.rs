@@ -120,7 +120,7 @@ async fn what_a_change_means_is_said() {
             "start: 2026-01-01",
             "start: 2026-06-01",
             "  window.start: 2026-01-01 00:00:00 Africa/Dar_es_Salaam -> 2026-06-01 00:00:00 Africa/Dar_es_Salaam\n      \
-             nobody can enter before the new start\n",
+             entries are refused before the new start\n",
         ),
         (
             "phone_daily: 3",

@@ -183,7 +183,7 @@ fn lets_anyone_in(campaign: &Campaign) -> bool {
 
 fn anyone_note(campaign: &Campaign) -> String {
     format!(
-        "{} asks for neither a code nor a receipt: anybody can enter as often as its limits allow, with any number of \
+        "{} asks for neither a code nor a receipt: anyone can enter as often as its limits allow, with any number of \
          phones; set code.checked_by, or add a receipt block with `required: true`",
         campaign.slug
     )

@@ -12,8 +12,8 @@ pub(super) async fn clear(
     tables.campaign(slug).await?;
     let question = format!(
         "This deletes the submissions, entrants, receipts and photos of {slug} in test mode, and frees the codes that were \
-         used there; live data stays. Draws of test mode stay too, under their names, but without their entrants: nobody can \
-         be called, and the next draw needs another name. Stop your test callers first. It reads five whole tables (submissions, entrants, \
+         used there; live data stays. Draws of test mode stay too, under their names, but without their entrants: no winner \
+         can be called, and the next draw needs another name. Stop your test callers first. It reads five whole tables (submissions, entrants, \
          codes, receipts, requests), which takes and costs a read of every record of all campaigns."
     );
     terminal.confirm_typed(&question, slug.as_str())?;

@@ -14,7 +14,7 @@ pub(super) async fn run(args: DrawArgs, output: &Path, tables: &Tables) -> Resul
     let write = certificate::write(tables, &scope, &campaign, &draw, output);
     let erasures = Box::pin(write).await?;
     let mut text = format!(
-        "the certificate is {}; publish it with what is beside it: {}. Anybody can check it: the page in a \
+        "the certificate is {}; publish it with what is beside it: {}. Anyone can check it: the page in a \
          browser, the folder by `ops draw verify` or by verify.py\n",
         output.display(),
         joined(BESIDE)

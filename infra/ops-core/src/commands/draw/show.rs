@@ -92,7 +92,7 @@ impl<'a> ShownDraw<'a> {
             text += &format!("\n{}", table(WINNERS, &rows, self.zone));
         }
         if !self.blocked.is_empty() {
-            text += "\nWho is BLOCKED was blocked after the freeze: skip them with --reason excluded, or unblock the phone.\n";
+            text += "\nWinners marked BLOCKED were blocked after the freeze: skip them with --reason excluded, or unblock the phone.\n";
         }
         Ok(text)
     }

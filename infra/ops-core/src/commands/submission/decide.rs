@@ -126,7 +126,7 @@ fn proposed_in_words(after: &Submission, at_stake: &str, replaced: Option<&Appro
     let asked = after.approval.as_ref().map(|first| {
         let (by, change) = (&first.decision.by, in_words(&first.change));
         let rejection = match first.change {
-            ProposedChange::Accept(_) => "; anybody can reject it",
+            ProposedChange::Accept(_) => "; one person is enough to reject it",
             ProposedChange::Correct(_) => "",
         };
         format!(

@@ -85,7 +85,7 @@ async fn phone_removed_from_the_record_stops_the_run() {
     stack.fine(RUN).await;
 }
 
-/// Puts the files of erasures that nobody made.
+/// Puts the files of erasures that were never made.
 async fn invent_erasures(stack: &Stack, draw: &Value) {
     for row in ["0", "1", "+0", "01", "9"] {
         let file = key(draw, &format!("erased/{row}.json"));
