@@ -152,7 +152,7 @@ async fn publish(
         "confirmed_why": both.confirmed.as_ref().map(|second| &second.why),
         "places": contacts.iter().map(place).collect::<Vec<_>>(),
     });
-    let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
+    let files = DrawFiles::new(tables, scope, draw)?;
     let name = file_name(logged.number());
     files.publish_text(&name, &text.to_string()).await
 }

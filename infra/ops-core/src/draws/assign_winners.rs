@@ -1,6 +1,5 @@
 //! The winners in order: the first places of each tier, and the next place after each skip.
 
-use common::aws::MAX_CONCURRENCY;
 use common::store::draws::MAX_ADDED;
 use draw::{ALTERNATES, TierResult};
 use futures_util::{FutureExt, TryFutureExt};
@@ -145,10 +144,7 @@ impl<'a> Drawing<'a> {
                         .map_ok(move |entrant| (number, place, entrant))
                         .boxed()
                 });
-                let entrants: Vec<_> = stream::iter(entrants.collect::<Vec<_>>())
-                    .buffered(MAX_CONCURRENCY)
-                    .try_collect()
-                    .await?;
+                let entrants = concurrently(entrants.collect::<Vec<_>>()).await?;
                 if entrants.is_empty() {
                     break;
                 }
@@ -267,10 +263,7 @@ impl<'a> Drawing<'a> {
         let entries: Vec<_> = entries
             .map(|reference| self.entry(row, reference))
             .collect();
-        let entries: Vec<Submission> = stream::iter(entries)
-            .buffered(MAX_CONCURRENCY)
-            .try_collect()
-            .await?;
+        let entries = concurrently(entries).await?;
         let differs = |entry: &Submission, why: &str| {
             Err(self.row_differs(row, &entry.reference().to_string(), why))
         };

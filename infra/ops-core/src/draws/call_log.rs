@@ -1,6 +1,5 @@
 //! The log of calls to winners: the steps that operators log, and the next winner after a skip.
 
-use common::aws::MAX_CONCURRENCY;
 use common::domain::draw::contact::RowStatus;
 
 use super::assign_winners::Drawing;
@@ -114,11 +113,7 @@ pub async fn blocked(
         Ok::<_, Failure>(entrant.blocked.then_some(id))
     };
     let open: Vec<_> = open.filter_map(|contact| contact.submission_id).collect();
-    let looks = open.into_iter().map(is_blocked);
-    let found: Vec<_> = stream::iter(looks)
-        .buffer_unordered(MAX_CONCURRENCY)
-        .try_collect()
-        .await?;
+    let found = concurrently(open.into_iter().map(is_blocked)).await?;
     Ok(found.into_iter().flatten().collect())
 }
 
@@ -229,7 +224,7 @@ async fn row_status(tables: &Tables, winner: &Winner) -> Result<RowStatus> {
     if counts(&drawn) {
         return Ok(RowStatus::Counts);
     }
-    let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
+    let files = DrawFiles::new(tables, scope, draw)?;
     let committed = files.committed(draw).await?;
     let openings = files.openings(draw, &committed, |row, _| row == contact.row);
     let openings = openings.await?;
@@ -256,7 +251,7 @@ async fn draw_next(
     Winner { scope, draw, .. }: &Winner,
     now: Timestamp,
 ) -> Result<Vec<Contact>> {
-    let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
+    let files = DrawFiles::new(tables, scope, draw)?;
     let committed = files.committed(draw).await?;
     let (drawing, _) = Drawing::recorded(tables, scope, draw, committed)?;
     drawing.assign_winners(now).await

@@ -35,7 +35,7 @@ pub(crate) async fn write(
         );
     };
     let contacts = tables.draws.contacts(scope, &draw.name).await?;
-    let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
+    let files = DrawFiles::new(tables, scope, draw)?;
     let (chain, published_at) = published_in_time(tables, scope, draw, &files).await?;
     let committed = files.committed(draw).await?;
     let given_at = committed

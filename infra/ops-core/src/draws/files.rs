@@ -43,7 +43,12 @@ pub(crate) struct DrawFiles {
 }
 
 impl DrawFiles {
-    pub(crate) fn new(
+    pub(crate) fn new(tables: &Tables, scope: &Scope, draw: &Draw) -> Result<Self, ConfigError> {
+        Self::committed_to(tables, scope, &draw.name, &draw.commitment)
+    }
+
+    /// The files of a draw that may not be recorded.
+    pub(crate) fn committed_to(
         tables: &Tables,
         scope: &Scope,
         name: &DrawName,

@@ -223,7 +223,7 @@ async fn commit(
     check_recent(lock, now)?;
     let uploading = freeze_lock::begin_upload(tables, &plan.scope, lock, &draw.commitment, now);
     *lock = uploading.await?.ok_or_else(given_up)?;
-    let files = DrawFiles::new(tables, &plan.scope, &draw.name, &draw.commitment)?;
+    let files = DrawFiles::new(tables, &plan.scope, &draw)?;
     for name in [OPENINGS, ENTRIES] {
         files.upload(name, &folder.file(name), None).await?;
     }
@@ -340,7 +340,7 @@ async fn publish_recorded(
             header.prizes_in_words()
         );
     }
-    let files = DrawFiles::new(tables, &plan.scope, &draw.name, &draw.commitment)?;
+    let files = DrawFiles::new(tables, &plan.scope, &draw)?;
     let folder = match NewFolder::begin(&plan.output) {
         Ok(folder) => {
             for name in [ENTRIES, OPENINGS] {

@@ -107,7 +107,7 @@ pub(super) async fn give_up(tables: &Tables, scope: &Scope, lock: &FreezeLock) -
         // It was recorded if the answer to that was lost.
         let recorded = tables.draws.get(scope, &lock.draw).await?;
         if recorded.is_none_or(|draw| draw.commitment != *commitment) {
-            let files = DrawFiles::new(tables, scope, &lock.draw, commitment)?;
+            let files = DrawFiles::committed_to(tables, scope, &lock.draw, commitment)?;
             files.delete_openings(tables).await?;
         }
     }

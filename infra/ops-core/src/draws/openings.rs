@@ -63,7 +63,7 @@ impl Rows {
         committed: &Committed,
         rows: &HashSet<u64>,
     ) -> Result<Self> {
-        let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
+        let files = DrawFiles::new(tables, scope, draw)?;
         let mut openings = files
             .openings(draw, committed, |row, _| rows.contains(&row))
             .await?;
@@ -222,7 +222,7 @@ async fn erase(
     now: Option<Timestamp>,
     is_erased: impl Fn(&Opening) -> bool,
 ) -> Result<u64> {
-    let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
+    let files = DrawFiles::new(tables, scope, draw)?;
     for _ in 0..MAX_TRIES {
         let Version { file, etag, .. } = files.read_version(OPENINGS).await?;
         let (kept, rows) = without(file, &is_erased).map_err(temporary)?;

@@ -41,7 +41,7 @@ pub(crate) async fn run(
     clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<String> {
-    let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
+    let files = DrawFiles::new(tables, scope, draw)?;
     if draw.outcome.is_some() {
         published_in_time(tables, scope, draw, &files).await?;
         let committed = files.committed(draw).await?;

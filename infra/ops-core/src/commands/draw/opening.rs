@@ -8,7 +8,7 @@ pub(super) async fn run(reference: Reference, tables: &Tables, now: Timestamp) -
     for submission in submissions::by_reference(tables, reference).await? {
         let scope = &submission.scope;
         for draw in openings::draws_since(tables, scope, submission.created_at, now).await? {
-            let files = DrawFiles::new(tables, scope, &draw.name, &draw.commitment)?;
+            let files = DrawFiles::new(tables, scope, &draw)?;
             let committed = files.committed(&draw).await?;
             let name = reference.to_string();
             let found =
