@@ -73,18 +73,6 @@ pub struct BookOverview {
     pub batches: Vec<Batch>,
 }
 
-impl BookOverview {
-    pub fn batch(&self, name: &str) -> Option<&Batch> {
-        self.batches.iter().find(|batch| batch.name == name)
-    }
-
-    pub fn batch_of(&self, serial: u64) -> Option<&Batch> {
-        self.batches
-            .iter()
-            .find(|batch| batch.origin.contains(serial))
-    }
-}
-
 /// Codes cannot be judged until an operator applies the campaign.
 #[derive(Debug, thiserror::Error)]
 #[error("the scope has no code book")]

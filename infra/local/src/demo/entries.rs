@@ -50,7 +50,7 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
     let past = Past::connect(env).await?;
     let (_, last) = past.campaign(LAST).await?;
     let book = past.tables.code_books.overview(&last).await?;
-    if book.is_some_and(|book| book.batch(PACKS).is_some()) {
+    if book.is_some_and(|book| book.batches.iter().any(|batch| batch.name == PACKS)) {
         return Ok(());
     }
     let mut entries = Entries {
