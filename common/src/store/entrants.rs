@@ -12,8 +12,8 @@ use super::record_version::{self, FIRST};
 use super::table_pages::TablePage;
 use super::write::Write;
 use super::{
-    Item, StoreError, StoreResult, number, read_number, read_text, read_time, read_times,
-    required, transaction,
+    Item, StoreError, StoreResult, number, read_number, read_text, read_time, read_times, required,
+    transaction,
 };
 use crate::domain::entrant::MAX_OPEN_RECEIPTS;
 use crate::domain::statistics::EntrantCounts;
@@ -177,12 +177,8 @@ impl Entrants {
     }
 
     pub async fn get(&self, scope: &Scope, id: &EntrantId, day: &str) -> StoreResult<Entrant> {
-        let item = self.table.get(item_key(scope, id), READING).await?;
-        Ok(item
-            .as_ref()
-            .map(|item| read(item, day))
-            .transpose()?
-            .unwrap_or_default())
+        let known = self.find(scope, id, day).await?;
+        Ok(known.unwrap_or_default().entrant)
     }
 
     pub fn pages(
