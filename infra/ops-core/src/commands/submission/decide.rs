@@ -79,9 +79,7 @@ fn corrected_in_words(after: &Submission, correction: Correction) -> String {
     };
     let lost = after.history.last();
     let entries = entries_in_words(lost.map_or(0, |before| before.status.entries()));
-    let key = after.code_key.as_ref();
-    let has_code = key.is_some_and(|key| CodeKey::parse(&after.scope, key).is_some());
-    let code = match (has_code, free_code) {
+    let code = match (after.code_key().is_some(), free_code) {
         (false, _) => "",
         (true, true) => "; its code can be entered again",
         (true, false) => "; its code stays used",
