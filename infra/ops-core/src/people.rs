@@ -161,14 +161,8 @@ async fn read_submissions(
     let (found, not_read) = tables.submissions().of_entrant(scope, id).await?;
     unreadable.extend(not_read);
     for submission in found {
-        let receipt = match submission.receipt_id {
-            Some(receipt) => or_unreadable(
-                tables.store.receipts().get(scope, receipt).await,
-                unreadable,
-            )?
-            .flatten(),
-            None => None,
-        };
+        let receipt = tables.receipt(&submission).await;
+        let receipt = or_unreadable(receipt, unreadable)?.flatten();
         submissions.push((submission, receipt));
     }
     submissions.sort_by_key(|(submission, _)| std::cmp::Reverse(submission.created_at));

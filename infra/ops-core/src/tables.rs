@@ -98,6 +98,14 @@ impl Tables {
         self.store.submissions()
     }
 
+    /// The receipt of a submission, if it has one.
+    pub async fn receipt(&self, submission: &Submission) -> Result<Option<Receipt>, StoreError> {
+        match submission.receipt_id {
+            Some(id) => self.store.receipts().get(&submission.scope, id).await,
+            None => Ok(None),
+        }
+    }
+
     pub fn secrets(&self) -> &DeploymentSecrets {
         self.code_books.secrets()
     }

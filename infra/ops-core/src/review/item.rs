@@ -45,10 +45,7 @@ impl ReviewItem {
         let recorded = record_disclosure(tables, &submission, shown, now).await?;
         let scope = &submission.scope;
         let campaign = tables.campaign(&scope.campaign).await?;
-        let receipt = match submission.receipt_id {
-            Some(id) => tables.store.receipts().get(scope, id).await?,
-            None => None,
-        };
+        let receipt = tables.receipt(&submission).await?;
         let copied = match &receipt {
             Some(Receipt {
                 receipt_id,

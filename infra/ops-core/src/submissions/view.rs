@@ -99,10 +99,7 @@ impl<'a> SubmissionView<'a> {
         if show != Disclosure::default() {
             record_disclosure(tables, submission, show, now).await?;
         }
-        let receipt = match submission.receipt_id {
-            Some(id) => tables.store.receipts().get(&submission.scope, id).await?,
-            None => None,
-        };
+        let receipt = tables.receipt(submission).await?;
         let link = match &receipt {
             Some(receipt) if show.photo && receipt.arrived.is_some() => {
                 let photos = tables.photos()?;
