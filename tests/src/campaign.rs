@@ -52,6 +52,7 @@ pub fn plain() -> Campaign {
         consent: None,
         retention: None,
         archived: false,
+        webhooks: false,
     }
 }
 

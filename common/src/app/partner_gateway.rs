@@ -22,9 +22,6 @@ use crate::upstream::http_client::{Addresses, TransportError};
 use crate::upstream::partner::client::Partner;
 use crate::upstream::partner::error::PartnerError;
 
-/// `any` allows partners at any address, for the local stack.
-pub const ADDRESSES_VARIABLE: &str = "PARTNER_ADDRESSES";
-
 /// Time for breaker and secret; a timeout after it still counts as the partner's.
 const PREPARING_TIME: Duration = Duration::from_secs(1);
 /// Minimum for a request: with less, the partner could redeem the code and answer too late.
@@ -64,19 +61,10 @@ impl From<PartnerOutcome> for Answered {
 
 impl PartnerGateway {
     pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
-        let malformed = ConfigError::Malformed {
-            variable: ADDRESSES_VARIABLE,
-            expected: "`any`, or not set, for public addresses alone",
-        };
-        let addresses = match env.optional(ADDRESSES_VARIABLE).as_deref() {
-            None => Addresses::PublicOnly,
-            Some("any") => Addresses::Any,
-            Some(_) => return Err(malformed),
-        };
         Ok(Self {
-            partner: Partner::new(addresses),
+            partner: Partner::new(Addresses::from_env(env)?),
             secrets: Secrets::from_env(env, aws)?,
-            breakers: Breakers::from_env(env, &aws.dynamodb())?,
+            breakers: Breakers::for_partners(env, &aws.dynamodb())?,
             leases: PartnerLeases::from_env(env, &aws.dynamodb())?,
         })
     }
@@ -101,6 +89,7 @@ impl PartnerGateway {
             return Ok(PartnerOutcome::NoAnswer(unasked).into());
         };
         let deadline = Instant::now() + limit;
+        let (breaker, subject) = (scope.to_string(), submission.submission_id.to_string());
         let preparing = async {
             let progress = submission
                 .settling
@@ -109,7 +98,7 @@ impl PartnerGateway {
             let was_tried = progress.is_some_and(|progress| progress.attempts > 0);
             let permit = self
                 .breakers
-                .acquire(scope, submission.submission_id, was_tried, clock())
+                .acquire(&breaker, &subject, was_tried, clock())
                 .await?;
             let secret = match &rules.secret {
                 Some(secret) => self.secrets.get(&secret.name, clock()).await?,
@@ -193,7 +182,11 @@ impl PartnerGateway {
         let is_cut_short = is_timeout && left + PREPARING_TIME < rules.timeout();
         let opened_breaker = match error.fault_owner() {
             FaultOwner::Partner if is_cut_short => false,
-            FaultOwner::Partner => match self.breakers.record_failure(scope, grant, now).await {
+            FaultOwner::Partner => match self
+                .breakers
+                .record_failure(&scope.to_string(), grant, now)
+                .await
+            {
                 Ok(opened_breaker) => opened_breaker,
                 Err(error) => {
                     let error = telemetry::cause(&error);
@@ -224,7 +217,11 @@ impl PartnerGateway {
             submission_id: subject,
             ..
         } = submission;
-        if let Err(error) = self.breakers.record_success(scope, grant).await {
+        if let Err(error) = self
+            .breakers
+            .record_success(&scope.to_string(), grant)
+            .await
+        {
             let error = telemetry::cause(&error);
             tracing::warn!(error, %subject, "a circuit breaker missed an answer");
         }

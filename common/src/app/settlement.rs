@@ -12,11 +12,12 @@ use std::time::Duration;
 
 use crate::app::job::{EventContext, Job, JobError, JobOutcome};
 use crate::aws::settle_queue::{SettleMessage, SettleQueues};
+use crate::cache::Cache;
 use crate::config::{self, ConfigError};
 use crate::domain::settling::StepLease;
 use crate::domain::{
-    Assignee, Campaign, Dependency, Entrant, Receipt, ReceiptId, RetryContext, RetrySpeedup,
-    Submission, Timestamp,
+    Assignee, Campaign, CampaignSlug, Dependency, Entrant, Receipt, ReceiptId, RetryContext,
+    RetrySpeedup, Submission, Timestamp,
 };
 use crate::error::{Error, StoreError};
 use crate::random;
@@ -51,6 +52,8 @@ pub struct Worker {
     campaigns: Campaigns,
     queues: SettleQueues,
     speedup: RetrySpeedup,
+    /// As last read: a step reads its campaign.
+    webhooks: Cache<CampaignSlug, bool>,
 }
 
 impl Worker {
@@ -68,6 +71,7 @@ impl Worker {
             queues: SettleQueues::from_env(&[dependency], env, &context.aws)?,
             speedup: config::retry_speedup(env)?,
             context: context.clone(),
+            webhooks: Cache::default(),
         })
     }
 
@@ -170,7 +174,14 @@ impl Worker {
 
     pub async fn campaign(&self, submission: &Submission) -> Result<Campaign, Error> {
         let campaign = self.campaigns.get(&submission.scope.campaign).await?;
-        campaign.ok_or_else(|| Error::internal("the campaign is not there"))
+        self.read_campaign(campaign)
+    }
+
+    fn read_campaign(&self, campaign: Option<Campaign>) -> Result<Campaign, Error> {
+        let campaign = campaign.ok_or_else(|| Error::internal("the campaign is not there"))?;
+        let has_webhooks = Some(campaign.webhooks);
+        self.webhooks.set(&campaign.slug, self.now(), has_webhooks);
+        Ok(campaign)
     }
 
     /// One call reads them all. A missing campaign or receipt is an error.
@@ -193,7 +204,7 @@ impl Worker {
         let entrant = items.find(&entrant).item();
         let entrant = entrant.map(|item| entrants::read(item, &submission.day));
         Ok(ReceiptRecords {
-            campaign: campaign.ok_or_else(|| Error::internal("the campaign is not there"))?,
+            campaign: self.read_campaign(campaign)?,
             receipt: receipt
                 .transpose()?
                 .ok_or_else(|| Error::internal("a submission's receipt is not there"))?,
@@ -209,6 +220,11 @@ impl Worker {
         after: &Submission,
         wrong_code_in: Option<&Campaign>,
     ) -> Result<SettleResult, Error> {
+        let webhooks = self.webhooks.peek_any(&after.scope.campaign);
+        let after = &Submission {
+            notify: webhooks.map_or(after.notify, |webhooks| *webhooks),
+            ..after.clone()
+        };
         let settled = self.store.settle(before, after, wrong_code_in).await?;
         let now = self.now();
         let next_sweep = now.after(self.speedup.apply(SWEEP_INTERVAL));

@@ -2,6 +2,7 @@
 //! provider chain would cost more than the rest of a start.
 
 pub mod deployment_secret;
+pub mod event_queue;
 pub mod photos;
 pub mod secrets;
 pub mod settle_queue;

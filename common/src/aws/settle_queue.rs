@@ -17,8 +17,8 @@ pub const TAX_VARIABLE: &str = "TAX_QUEUE_URL";
 pub const PARTNER_VARIABLE: &str = "PARTNER_QUEUE_URL";
 
 /// Limits of SQS.
-const MAX_BATCH: usize = 10;
-const MAX_DELAY: Duration = Duration::from_mins(15);
+pub(super) const MAX_BATCH: usize = 10;
+pub(super) const MAX_DELAY: Duration = Duration::from_mins(15);
 /// A consumer may be waiting; the sweep makes up for a message that was not sent.
 const SEND_TIMEOUT: Duration = Duration::from_secs(1);
 const SENDING: &str = "sending a message";

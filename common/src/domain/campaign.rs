@@ -34,6 +34,9 @@ pub struct Campaign {
     /// Operators' lists leave it out, and it takes no entries. Reversible.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub archived: bool,
+    /// Set while it has an endpoint for webhooks; changes of its submissions are then published.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub webhooks: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -197,6 +200,7 @@ impl Campaign {
             consent: None,
             retention: None,
             archived: false,
+            webhooks: false,
         }
     }
 }
@@ -321,10 +325,10 @@ mod tests {
     }
 
     #[test]
-    fn absent_consent_retention_and_archive_are_not_stored() {
+    fn absent_settings_are_not_stored() {
         let campaign = Campaign::example();
         let stored = serde_json::to_value(&campaign).expect("JSON");
-        for name in ["consent", "retention", "archived"] {
+        for name in ["consent", "retention", "archived", "webhooks"] {
             assert_eq!(stored.get(name), None, "{name}");
         }
         assert_eq!(

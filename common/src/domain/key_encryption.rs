@@ -9,13 +9,14 @@ use ring::hmac;
 
 use super::Scope;
 use super::cipher::SecretKey;
+use super::webhook::EndpointId;
 
 const CODE_BOOK_SALT: &[u8] = b"campaign-entry-service/code-book";
 const PEOPLE_SALT: &[u8] = b"campaign-entry-service/people";
 
 /// Source of a deployment's keys.
 ///
-/// Rotating puts a new word before the secret. Code books are then encrypted again, under a key
+/// Rotating puts a new word before the secret. Code books and webhooks' secrets are then encrypted again, under a key
 /// from the whole text. Records are found by digests of phones, so their key comes from the last
 /// word, which never changes.
 #[derive(Clone)]
@@ -36,6 +37,7 @@ pub struct TooShort;
 pub enum KeyContext<'a> {
     Minting(&'a Scope),
     Digests(&'a Scope),
+    Webhook(&'a Scope, &'a EndpointId),
 }
 
 impl fmt::Display for KeyContext<'_> {
@@ -43,6 +45,7 @@ impl fmt::Display for KeyContext<'_> {
         match self {
             Self::Minting(scope) => write!(f, "{scope}#minting#1"),
             Self::Digests(scope) => write!(f, "{scope}#digests#1"),
+            Self::Webhook(scope, endpoint) => write!(f, "{scope}#webhook#{endpoint}#1"),
         }
     }
 }

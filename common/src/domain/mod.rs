@@ -1,5 +1,6 @@
 //! The rules, without I/O, clock or randomness: time and ids are arguments.
 
+pub mod address;
 pub mod admission;
 pub mod audit;
 pub mod campaign;
@@ -28,6 +29,7 @@ pub mod statistics;
 pub mod submission;
 pub mod timestamp;
 pub mod unicode;
+pub mod webhook;
 
 // The domain's vocabulary, which is used everywhere.
 pub use self::admission::CodeStatus;

@@ -1,7 +1,8 @@
 //! Retry plans: waits after steps without a decision, and when an operator takes over.
 //!
 //! [`LookupFailures`] plans look-ups at the tax authority, [`PartnerProgress`] requests to
-//! partners, [`unreadable_backoff`] reads of records that this build does not understand.
+//! partners, [`unreadable_backoff`] reads of records that this build does not understand. Webhooks
+//! have theirs in [`super::webhook`].
 
 use std::time::Duration;
 
@@ -149,9 +150,16 @@ pub struct PartnerProgress {
 
 impl PartnerProgress {
     pub fn backoff(self, jitter: f64) -> Duration {
-        let factor = 1.0 - JITTER + 2.0 * JITTER * jitter.clamp(0.0, 1.0);
-        Duration::from_secs(nth_or_last(&PARTNER_WAITS, self.attempts)).mul_f64(factor)
+        jittered(
+            Duration::from_secs(nth_or_last(&PARTNER_WAITS, self.attempts)),
+            jitter,
+        )
     }
+}
+
+/// `jitter` is 0 to 1.
+pub(super) fn jittered(wait: Duration, jitter: f64) -> Duration {
+    wait.mul_f64(1.0 - JITTER + 2.0 * JITTER * jitter.clamp(0.0, 1.0))
 }
 
 pub fn unreadable_backoff(reads: u32) -> Duration {

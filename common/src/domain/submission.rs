@@ -17,8 +17,9 @@ use self::spot_check::SpotCheck;
 pub use self::status::{DisplayStatus, ReviewStatus, State, SubmissionStatus};
 use super::phone_protection::StoredPhone;
 use super::{
-    Assignee, Code, CodeKey, EntrantId, Language, MessageKey, PartnerMessage, PendingSettlement,
-    ReceiptId, ReceiptSummary, Reference, Scope, SubmissionId, Timestamp, VerificationCode,
+    Assignee, Campaign, Code, CodeKey, EntrantId, Language, MessageKey, PartnerMessage,
+    PendingSettlement, ReceiptId, ReceiptSummary, Reference, Scope, SubmissionId, Timestamp,
+    VerificationCode,
 };
 
 text_enum! {
@@ -82,6 +83,9 @@ pub struct Submission {
     pub spot_check: Option<SpotCheck>,
     /// `None` when it is settled.
     pub settling: Option<PendingSettlement>,
+    /// True if the campaign had webhooks at the last change: only such changes are published.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub notify: bool,
     /// Changes are conditional on it.
     pub revision: u32,
     pub created_at: Timestamp,
@@ -251,6 +255,7 @@ impl Submission {
             approval: None,
             spot_check: None,
             settling: None,
+            notify: false,
             revision: 0,
             created_at,
             updated_at: created_at,
@@ -263,6 +268,15 @@ impl Submission {
     /// The key of its code's record; `None` if it has no code.
     pub fn code_key(&self) -> Option<CodeKey> {
         CodeKey::parse(&self.scope, self.code_key.as_deref()?)
+    }
+
+    /// To be published if the campaign has webhooks.
+    #[must_use]
+    pub fn notifying(self, campaign: &Campaign) -> Self {
+        Self {
+            notify: campaign.webhooks,
+            ..self
+        }
     }
 
     pub fn reference(&self) -> Reference {

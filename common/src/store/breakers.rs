@@ -1,8 +1,9 @@
-//! Circuit breakers in the `coordination` table, one for each campaign's partner.
+//! Circuit breakers in the `coordination` table, one for each campaign's partner and each endpoint
+//! of webhooks.
 //!
-//! A breaker opens after failures of several different submissions in a row, and lets a probe
-//! through after a wait. A submission that always fails counts once, and is not the probe while
-//! another waits.
+//! A breaker opens after failures of several different subjects (submissions or events) in a row,
+//! and lets a probe through after a wait. A subject that always fails counts once, and is not the
+//! probe while another waits.
 //!
 //! An environment that saw a breaker without failures does not read it for a second. It may ask
 //! that long after the breaker opens; its answer then does not clear failures of others.
@@ -18,12 +19,13 @@ use super::write::Sent;
 use super::{Item, StoreResult, coordination, read_number, read_time};
 use crate::cache::Cache;
 use crate::config::{self, ConfigError, Env};
-use crate::domain::{RetrySpeedup, Scope, SubmissionId, Timestamp};
+use crate::domain::{RetrySpeedup, Timestamp};
 
 const MAX_FAILURES: usize = 5;
 /// Doubled by each failed probe.
 const FIRST_OPEN_TIME: Duration = Duration::from_secs(5);
-const MAX_OPEN_TIME: Duration = Duration::from_mins(10);
+const MAX_PARTNER_OPEN_TIME: Duration = Duration::from_mins(10);
+const MAX_ENDPOINT_OPEN_TIME: Duration = Duration::from_hours(1);
 /// Time for a probe before another is let through.
 const PROBE_LEASE: Duration = Duration::from_secs(30);
 /// Reservation of the probe for a submission that has not failed: its next step is up to ten
@@ -31,6 +33,7 @@ const PROBE_LEASE: Duration = Duration::from_secs(30);
 const UNTRIED_GRACE: Duration = Duration::from_secs(90);
 /// Time without reading a breaker that had no failures.
 const MAX_CLOSED_AGE: Duration = Duration::from_secs(1);
+const READING: &str = "reading a breaker";
 const OPEN_UNTIL: &str = "open_until";
 const UNTRIED_UNTIL: &str = "untried_until";
 const FAILED: &str = "failed";
@@ -49,7 +52,7 @@ pub enum BreakerPermit {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    submission_id: SubmissionId,
+    subject: String,
     failed: Vec<String>,
     probe: Option<Probe>,
 }
@@ -63,61 +66,80 @@ struct Probe {
 #[derive(Clone, Debug)]
 pub struct Breakers {
     table: Table,
+    max_open_time: Duration,
     speedup: RetrySpeedup,
     /// Breakers that had no failures.
-    closed: Arc<Cache<Scope, ()>>,
+    closed: Arc<Cache<String, ()>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BreakerState {
+    Closed,
+    /// A probe may run from then on.
+    OpenUntil(Timestamp),
 }
 
 impl Breakers {
-    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
+    pub fn for_partners(env: &Env, client: &Client) -> Result<Self, ConfigError> {
+        Self::new(env, client, MAX_PARTNER_OPEN_TIME)
+    }
+
+    pub fn for_endpoints(env: &Env, client: &Client) -> Result<Self, ConfigError> {
+        Self::new(env, client, MAX_ENDPOINT_OPEN_TIME)
+    }
+
+    fn new(env: &Env, client: &Client, max_open_time: Duration) -> Result<Self, ConfigError> {
         Ok(Self {
             table: coordination::table(env, client)?,
+            max_open_time,
             speedup: config::retry_speedup(env)?,
             closed: Arc::default(),
         })
     }
 
-    /// `was_tried` if an earlier request went unanswered. After the wait of an open breaker, one of
+    pub async fn state(&self, breaker: &str) -> StoreResult<BreakerState> {
+        let item = self.table.get(key(breaker), READING).await?;
+        let item = item.unwrap_or_default();
+        Ok(open_until(&item).map_or(BreakerState::Closed, BreakerState::OpenUntil))
+    }
+
+    /// `breaker` names the partner's campaign or the endpoint. `was_tried` if an earlier request of
+    /// the subject went unanswered. After the wait of an open breaker, one of
     /// many callers is granted.
     ///
     /// A timeline of two: both read that the wait is over; the first moves its end; the second's
     /// condition fails.
     pub async fn acquire(
         &self,
-        scope: &Scope,
-        submission_id: SubmissionId,
+        breaker: &str,
+        subject: &str,
         was_tried: bool,
         now: Timestamp,
     ) -> StoreResult<BreakerPermit> {
-        if self.closed.peek(scope, now, MAX_CLOSED_AGE).is_some() {
-            return Ok(BreakerPermit::Granted(Grant {
-                submission_id,
-                failed: Vec::new(),
-                probe: None,
-            }));
-        }
-        let item = self
-            .table
-            .get(key(scope), "reading a breaker")
-            .await?
-            .unwrap_or_default();
-        let failed = failed_submissions(&item);
-        if failed.is_empty() {
-            self.closed.set(scope, now, Some(()));
-        }
-        let Some(open_until) =
-            read_time(&item, OPEN_UNTIL).filter(|_| failed.len() >= MAX_FAILURES)
-        else {
-            return Ok(BreakerPermit::Granted(Grant {
-                submission_id,
+        let granted = |failed, probe| {
+            BreakerPermit::Granted(Grant {
+                subject: subject.to_owned(),
                 failed,
-                probe: None,
-            }));
+                probe,
+            })
+        };
+        let cache_key = breaker.to_owned();
+        if self.closed.peek(&cache_key, now, MAX_CLOSED_AGE).is_some() {
+            return Ok(granted(Vec::new(), None));
+        }
+        let item = self.table.get(key(breaker), READING).await?;
+        let item = item.unwrap_or_default();
+        let failed = failed_subjects(&item);
+        if failed.is_empty() {
+            self.closed.set(&cache_key, now, Some(()));
+        }
+        let Some(open_until) = open_until(&item) else {
+            return Ok(granted(failed, None));
         };
         let kept_for_untried = read_time(&item, UNTRIED_UNTIL).filter(|until| now < *until);
         if now < open_until {
             if !was_tried && kept_for_untried.is_none_or(|until| until < open_until) {
-                self.keep_probe_for_untried(scope, open_until).await?;
+                self.keep_probe_for_untried(breaker, open_until).await?;
             }
             return Ok(BreakerPermit::CircuitOpen {
                 retry_at: open_until,
@@ -133,17 +155,13 @@ impl Breakers {
         };
         let is_first = self
             .table
-            .update(key(scope))
+            .update(key(breaker))
             .set(OPEN_UNTIL, probe.leased_until)
             .when_equal(OPEN_UNTIL, open_until)
             .send("letting a probe through")
             .await?;
         Ok(if is_first {
-            BreakerPermit::Granted(Grant {
-                submission_id,
-                failed,
-                probe: Some(probe),
-            })
+            granted(failed, Some(probe))
         } else {
             BreakerPermit::CircuitOpen {
                 retry_at: probe.leased_until,
@@ -153,12 +171,12 @@ impl Breakers {
 
     async fn keep_probe_for_untried(
         &self,
-        scope: &Scope,
+        breaker: &str,
         open_until: Timestamp,
     ) -> StoreResult<()> {
         let until = open_until.after(self.speedup.apply(UNTRIED_GRACE));
         self.table
-            .update(key(scope))
+            .update(key(breaker))
             .set(UNTRIED_UNTIL, until)
             .when_present(OPEN_UNTIL)
             .send("leaving a probe to others")
@@ -169,20 +187,20 @@ impl Breakers {
     /// True if it opened the breaker. Once open, only a failed probe extends it.
     pub async fn record_failure(
         &self,
-        scope: &Scope,
+        breaker: &str,
         grant: Grant,
         now: Timestamp,
     ) -> StoreResult<bool> {
-        self.closed.set(scope, now, None);
+        self.closed.set(&breaker.to_owned(), now, None);
         let failed_probes = grant
             .probe
             .map_or(0, |probe| probe.failed_before.saturating_add(1));
         let open_time = FIRST_OPEN_TIME
             .saturating_mul(2u32.saturating_pow(failed_probes))
-            .min(MAX_OPEN_TIME);
+            .min(self.max_open_time);
         let update = self
             .table
-            .update(key(scope))
+            .update(key(breaker))
             .set(OPEN_UNTIL, now.after(self.speedup.apply(open_time)))
             .expires(now.after(RETENTION));
         let update = match grant.probe {
@@ -191,26 +209,23 @@ impl Breakers {
                 .set(FAILED_PROBES, failed_probes)
                 .when_equal(OPEN_UNTIL, probe.leased_until),
             None => update
-                .add(
-                    FAILED,
-                    AttributeValue::Ss(vec![grant.submission_id.to_string()]),
-                )
+                .add(FAILED, AttributeValue::Ss(vec![grant.subject]))
                 .when("attribute_not_exists(#failed) OR size(#failed) < :max")
                 .bind(":max", MAX_FAILURES),
         };
         let failed = match update.send_and_read("counting a failure").await? {
-            Sent::Written(item) => failed_submissions(&item),
+            Sent::Written(item) => failed_subjects(&item),
             Sent::Refused(_) => Vec::new(),
         };
         Ok(grant.probe.is_none() && failed.len() == MAX_FAILURES)
     }
 
-    pub async fn record_success(&self, scope: &Scope, grant: Grant) -> StoreResult<()> {
+    pub async fn record_success(&self, breaker: &str, grant: Grant) -> StoreResult<()> {
         if grant.failed.is_empty() {
             return Ok(());
         }
         // A request sent before later failures says nothing about them.
-        let delete = self.table.delete(key(scope));
+        let delete = self.table.delete(key(breaker));
         let delete = match grant.probe {
             Some(probe) => delete.when_equal(OPEN_UNTIL, probe.leased_until),
             None => {
@@ -226,15 +241,25 @@ impl Grant {
     pub fn is_probe(&self) -> bool {
         self.probe.is_some()
     }
+
+    /// True if requests failed since the last success.
+    pub fn follows_failures(&self) -> bool {
+        !self.failed.is_empty()
+    }
 }
 
-fn failed_submissions(item: &Item) -> Vec<String> {
+/// `None` if the breaker is closed.
+fn open_until(item: &Item) -> Option<Timestamp> {
+    read_time(item, OPEN_UNTIL).filter(|_| failed_subjects(item).len() >= MAX_FAILURES)
+}
+
+fn failed_subjects(item: &Item) -> Vec<String> {
     item.get(FAILED)
         .and_then(|failed| failed.as_ss().ok())
         .cloned()
         .unwrap_or_default()
 }
 
-fn key(scope: &Scope) -> String {
-    format!("breaker#{scope}")
+fn key(breaker: &str) -> String {
+    format!("breaker#{breaker}")
 }

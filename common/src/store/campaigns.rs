@@ -14,6 +14,7 @@ pub const VARIABLE: &str = "CAMPAIGNS_TABLE";
 const READING: &str = "reading a campaign";
 const REVISION: &str = "revision";
 const PAUSE_CHANGE: &str = "pause_change";
+const WEBHOOKS: &str = "webhooks";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PauseChange {
@@ -106,6 +107,16 @@ impl Campaigns {
             .when_equal(REVISION, before.revision);
         let is_kept = before.campaign.paused == campaign.paused;
         update.remove((!is_kept).then_some(PAUSE_CHANGE))
+    }
+
+    /// Part of adding the first endpoint or removing the last. It makes no revision: it is no part of
+    /// a campaign's file.
+    pub(crate) fn with_webhooks(&self, slug: &CampaignSlug, has_webhooks: bool) -> Write {
+        let update = self.table.update(slug.as_str()).when_present(KEY);
+        match has_webhooks {
+            true => update.set(WEBHOOKS, true),
+            false => update.remove([WEBHOOKS]),
+        }
     }
 
     /// False if there is no such campaign.

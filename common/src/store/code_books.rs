@@ -3,12 +3,10 @@
 
 use std::sync::Arc;
 
-use aws_sdk_dynamodb::primitives::Blob;
-use aws_sdk_dynamodb::types::AttributeValue;
 use serde::{Deserialize, Serialize};
 
 use super::batch::{BatchGet, BatchItems, Found};
-use super::record_version::FIRST;
+use super::encrypted_keys::{decrypted, encrypted, secret_version};
 use super::table::{Table, list};
 use super::write::Write;
 use super::{Item, StoreError, StoreResult, from_record, read_text, required, transaction};
@@ -16,16 +14,13 @@ use crate::aws::Aws;
 use crate::aws::deployment_secret::{DeploymentSecrets, SecretVersion};
 use crate::config::{ConfigError, Env};
 use crate::domain::Scope;
-use crate::domain::cipher::SecretKey;
 use crate::domain::code::Alphabet;
 use crate::domain::codebook::{Batch, CodeBook};
 use crate::domain::key_encryption::KeyContext;
-use crate::random;
 
 pub const KEY: &str = "scope";
 pub const VARIABLE: &str = "CODE_BOOKS_TABLE";
 
-const SECRET_VERSION: &str = "secret_version";
 const PEOPLE_CHECK: &str = "people_check";
 const MINTING_KEY: &str = "minting_key";
 const DIGEST_KEY: &str = "digest_key";
@@ -109,7 +104,7 @@ impl CodeBooks {
         let Some(item) = items.find(&self.table.place(scope.to_string())).item() else {
             return Ok(None);
         };
-        let version = secret_version(item)?;
+        let version = secret_version(item, READING)?;
         let secret = self.secrets.version(version).await?;
         let stored = read(item, scope, secret)?;
         self.secrets.remember(version, &stored.secret);
@@ -132,7 +127,7 @@ impl CodeBooks {
                 if let Some(check) = read_text(item, PEOPLE_CHECK) {
                     self.secrets.check_version_for_phones(check)?;
                 }
-                match self.secrets.fetched_version(secret_version(item)?) {
+                match self.secrets.fetched_version(secret_version(item, READING)?) {
                     Some(secret) => Ok(PrefetchedBook::Found(read(item, scope, secret)?)),
                     None => Ok(PrefetchedBook::NotRead),
                 }
@@ -209,8 +204,18 @@ impl CodeBooks {
             revision,
             secret,
         } = stored;
-        let minting_key = encrypted(secret, KeyContext::Minting(scope), &book.minting_key)?;
-        let digest_key = encrypted(secret, KeyContext::Digests(scope), &book.digest_key)?;
+        let minting_key = encrypted(
+            secret,
+            KeyContext::Minting(scope),
+            &book.minting_key,
+            WRITING,
+        )?;
+        let digest_key = encrypted(
+            secret,
+            KeyContext::Digests(scope),
+            &book.digest_key,
+            WRITING,
+        )?;
         let before: Option<Stored> = item
             .clone()
             .map(|item| from_record(item, READING))
@@ -233,36 +238,6 @@ impl CodeBooks {
     }
 }
 
-fn secret_version(item: &Item) -> StoreResult<&str> {
-    FIRST.check(item, READING)?;
-    required(read_text(item, SECRET_VERSION), READING)
-}
-
-fn encrypted(
-    secret: &SecretVersion,
-    context: KeyContext<'_>,
-    key: &SecretKey,
-) -> StoreResult<AttributeValue> {
-    let stored = secret.secret.encrypt(context, key, random::bytes());
-    let stored = stored.ok_or_else(|| StoreError::new(WRITING, "a key cannot be encrypted"))?;
-    Ok(AttributeValue::B(Blob::new(stored)))
-}
-
-fn decrypted(
-    secret: &SecretVersion,
-    context: KeyContext<'_>,
-    stored: Option<&AttributeValue>,
-) -> StoreResult<SecretKey> {
-    let stored = required(stored.and_then(|stored| stored.as_b().ok()), READING)?;
-    let key = secret.secret.decrypt(context, stored.as_ref());
-    key.ok_or_else(|| {
-        StoreError::new(
-            READING,
-            "its keys are encrypted under another secret than the deployment's",
-        )
-    })
-}
-
 fn read(item: &Item, scope: &Scope, secret: Arc<SecretVersion>) -> StoreResult<StoredBook> {
     let Stored {
         minted_length,
@@ -272,7 +247,7 @@ fn read(item: &Item, scope: &Scope, secret: Arc<SecretVersion>) -> StoreResult<S
         revision,
         ..
     } = from_record(item.clone(), READING)?;
-    let key = |context, name| decrypted(&secret, context, item.get(name));
+    let key = |context, name| decrypted(&secret, context, item.get(name), READING);
     let book = CodeBook {
         minting_key: key(KeyContext::Minting(scope), MINTING_KEY)?,
         digest_key: key(KeyContext::Digests(scope), DIGEST_KEY)?,

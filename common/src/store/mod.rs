@@ -16,6 +16,7 @@ pub mod code_books;
 pub mod codes;
 pub mod coordination;
 pub mod draws;
+mod encrypted_keys;
 pub mod entrants;
 pub mod idempotency_keys;
 pub mod partner_leases;
@@ -30,6 +31,8 @@ pub mod submissions;
 pub mod table_pages;
 pub mod transaction;
 pub mod turns;
+pub mod webhook_deliveries;
+pub mod webhook_endpoints;
 mod write;
 
 use std::collections::HashMap;

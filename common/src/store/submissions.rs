@@ -20,6 +20,7 @@ use super::{
     During, Item, StoreError, StoreResult, UnreadableRecord, from_record, read_number, read_text,
     required, text,
 };
+use crate::domain::webhook::{EventType, events_between};
 use crate::domain::{
     EntrantId, Reference, Scope, State, Submission, SubmissionId, SubmissionStatus,
 };
@@ -192,6 +193,39 @@ impl Submissions {
         let scan = self.table.scan_scope(scope, None);
         self.table.read_all(scan, "reading all submissions", Ok)
     }
+}
+
+/// A submission after a change that webhooks report.
+#[derive(Clone, Debug)]
+pub struct PublishedChange {
+    pub submission: Submission,
+    pub events: Vec<EventType>,
+}
+
+/// `None` if no event reports it. The images are those of a stream; `old` is empty for a new
+/// submission.
+pub fn published_change(old: Item, new: Item) -> StoreResult<Option<PublishedChange>> {
+    #[derive(Deserialize)]
+    struct Before {
+        #[serde(rename = "standing")]
+        status: SubmissionStatus,
+    }
+    if new.is_empty() {
+        return Ok(None);
+    }
+    let submission = read(new)?;
+    if !submission.notify {
+        return Ok(None);
+    }
+    let before: Option<Before> = match old.is_empty() {
+        true => None,
+        false => Some(from_record(old, READING)?),
+    };
+    let events = events_between(
+        before.as_ref().map(|before| &before.status),
+        &submission.status,
+    );
+    Ok((!events.is_empty()).then_some(PublishedChange { submission, events }))
 }
 
 pub(crate) fn read(item: Item) -> StoreResult<Submission> {

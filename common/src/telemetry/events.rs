@@ -16,18 +16,20 @@ use crate::clock::Clock;
 use crate::config::Env;
 
 /// Crates whose events are logged; the SDK prints bodies at DEBUG.
-const OUR_CRATES: [&str; 15] = [
+const OUR_CRATES: [&str; 17] = [
     "api_docs",
     "check_code",
     "common",
     "count_changes",
     "create_receipt",
     "create_submission",
+    "deliver_events",
     "get_campaign",
     "get_receipt",
     "get_submission",
     "lookup_submissions",
     "mark_receipt_uploaded",
+    "publish_events",
     "refresh_upload_url",
     "settle_partners",
     "settle_receipts",

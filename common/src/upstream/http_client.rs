@@ -14,7 +14,8 @@ use reqwest::{Client, ClientBuilder, Request, Response, retry};
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 
-use super::address::{is_public, literal};
+use crate::config::{ConfigError, Env};
+use crate::domain::address::{is_public, literal};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addresses {
@@ -23,6 +24,9 @@ pub enum Addresses {
     /// Any address, for hosts that the operator chooses, and local stacks.
     Any,
 }
+
+/// `any` allows partners and endpoints at any address, for the local stack.
+pub const ADDRESSES_VARIABLE: &str = "OUTBOUND_ADDRESSES";
 
 /// [`Request::timeout_mut`] bounds a whole exchange.
 #[derive(Clone, Copy, Debug)]
@@ -95,6 +99,10 @@ impl HttpClient {
         }
     }
 
+    pub fn addresses(&self) -> Addresses {
+        self.addresses
+    }
+
     pub async fn send(&self, request: Request) -> Result<Response, TransportError> {
         // The resolver sees names only.
         if literal(request.url())
@@ -156,6 +164,18 @@ pub async fn read(mut reply: Response, max_bytes: usize) -> Result<Vec<u8>, Tran
 }
 
 impl Addresses {
+    /// Public addresses by default.
+    pub fn from_env(env: &Env) -> Result<Self, ConfigError> {
+        match env.optional(ADDRESSES_VARIABLE).as_deref() {
+            None | Some("public") => Ok(Self::PublicOnly),
+            Some("any") => Ok(Self::Any),
+            Some(_) => Err(ConfigError::Malformed {
+                variable: ADDRESSES_VARIABLE,
+                expected: "`public` or `any`",
+            }),
+        }
+    }
+
     /// A single address that is not public makes all of them suspect.
     pub(super) fn allow(self, found: &[SocketAddr]) -> bool {
         self == Self::Any || found.iter().all(|address| is_public(address.ip()))

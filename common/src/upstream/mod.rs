@@ -1,8 +1,8 @@
 //! Clients of systems outside AWS.
 
-pub mod address;
 pub mod http_client;
 #[cfg(test)]
 mod http_client_tests;
 pub mod partner;
 pub mod tax_authority;
+pub mod webhook;

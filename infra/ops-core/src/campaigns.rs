@@ -126,6 +126,7 @@ fn merged(before: Option<&StoredCampaign>, file: &CampaignFile) -> Campaign {
     let mut campaign = file.campaign.clone();
     if let Some(before) = before.map(|before| &before.campaign) {
         campaign.archived = before.archived;
+        campaign.webhooks = before.webhooks;
         if !file.says_paused {
             campaign.paused = before.paused;
         }

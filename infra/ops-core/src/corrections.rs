@@ -11,6 +11,7 @@ use crate::approvals::{Agreed, agree, change_json, decided, moved};
 use crate::codes::find::of_submission;
 use crate::draws::{self, chain};
 use crate::prelude::*;
+use crate::settle::notifying;
 use crate::submissions::one;
 
 /// Corrects the submission with an id or reference. Fails if its state does not allow it, or its
@@ -173,6 +174,7 @@ async fn write(
     correction: Correction,
     condition: Option<Write>,
 ) -> Result<Decided> {
+    let after = notifying(tables, after).await?;
     let written = match correction {
         Correction::Revoke { free_code } => {
             tables

@@ -161,6 +161,7 @@ async fn write(
         decision: Some(decision),
         ..after
     };
+    let after = notifying(tables, after).await?;
     tables.audit.append(row, decided_at).await?;
     match tables.store.settle(before, &after, None).await? {
         SettleResult::Committed => Ok(Decided::Done(after)),
@@ -173,6 +174,15 @@ async fn write(
         }
         SettleResult::StaleRevision => Err(moved()),
     }
+}
+
+/// The submission, to be published if its campaign has webhooks.
+pub(crate) async fn notifying(tables: &Tables, after: Submission) -> Result<Submission> {
+    let campaign = tables.campaigns.get(&after.scope.campaign).await?;
+    Ok(match campaign {
+        Some(campaign) => after.notifying(&campaign),
+        None => after,
+    })
 }
 
 /// Reason for a second operator; `None` if one is enough.

@@ -41,6 +41,7 @@ impl Submission {
             approval: None,
             spot_check: None,
             settling: Some(PendingSettlement::asking(NOW)),
+            notify: false,
             revision: 7,
             created_at: NOW,
             updated_at: NOW,

@@ -101,6 +101,12 @@ impl SubmissionStatus {
         Self::open(State::Unknown, None, MessageKey::Checking)
     }
 
+    #[cfg(test)]
+    pub(crate) fn under_review() -> Self {
+        let review_status = Some(ReviewStatus::UnderReview);
+        Self::open(State::Pending, review_status, MessageKey::ReceiptReceived)
+    }
+
     pub(super) fn open(
         state: State,
         review_status: Option<ReviewStatus>,

@@ -4,7 +4,7 @@ use http::{HeaderName, HeaderValue};
 use rustls::pki_types::ServerName;
 use url::Url;
 
-use crate::upstream::address::{is_public, literal};
+use crate::domain::address::{is_public, literal};
 
 /// Headers about body, length or request.
 const OURS: [&str; 14] = [

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta};
-use common::app::partner_gateway;
 use common::aws::secrets as partner_secrets;
 use common::config;
 use common::domain::receipt::judgement::FISCAL_OFFSET;
+use common::upstream::http_client;
 use tokio::sync::mpsc;
 
 use super::{
@@ -111,7 +111,7 @@ impl Emulators {
                 partner_secrets::PREFIX_VARIABLE,
                 PARTNER_SECRETS_PREFIX.to_owned(),
             ),
-            (partner_gateway::ADDRESSES_VARIABLE, "any".to_owned()),
+            (http_client::ADDRESSES_VARIABLE, "any".to_owned()),
             (settle_receipts::TAX_AUTHORITY, text(tax_authority)),
             (config::RETRY_SPEEDUP, options.speedup.to_string()),
         ]

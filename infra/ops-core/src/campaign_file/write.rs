@@ -18,6 +18,7 @@ pub(crate) fn to_json(campaign: &Campaign) -> Result<Map<String, Value>> {
     fields.insert("window".to_owned(), window);
     fields.insert("code".to_owned(), json!({ "checked_by": campaign.code }));
     fields.remove("archived");
+    fields.remove("webhooks");
     Ok(fields)
 }
 

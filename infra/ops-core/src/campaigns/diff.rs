@@ -73,10 +73,11 @@ pub(crate) fn differences(
             });
         }
     }
-    // No field of a file says if it is archived.
+    // No field of a file says if it is archived or has webhooks.
     let is_other = |before: &Campaign| {
         Campaign {
             archived: after.archived,
+            webhooks: after.webhooks,
             ..before.clone()
         } != *after
     };

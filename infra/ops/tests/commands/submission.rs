@@ -57,6 +57,7 @@ pub(crate) fn submission(status: SubmissionStatus, code_key: Option<String>) -> 
         approval: None,
         spot_check: None,
         settling,
+        notify: false,
         revision: 0,
         created_at: NOW,
         updated_at: NOW,

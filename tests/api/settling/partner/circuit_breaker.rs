@@ -103,13 +103,16 @@ async fn silent_partner_opens_the_breaker() {
 #[tokio::test]
 async fn failure_that_opens_the_breaker_alone_says_so() {
     let (_partner, campaign, _) = judged().await;
-    let (scope, now) = (campaign.live_scope(), campaign.service.clock.now());
+    let (scope, now) = (
+        campaign.live_scope().to_string(),
+        campaign.service.clock.now(),
+    );
     let env = &campaign.service.env;
-    let breakers = Breakers::from_env(env, &campaign.service.dynamodb()).expect("the table");
+    let breakers = Breakers::for_partners(env, &campaign.service.dynamodb()).expect("the table");
     let mut grants = Vec::new();
     for number in 1..=7 {
-        let id = SubmissionId::from_random([number; 24]);
-        let permit = breakers.acquire(&scope, id, false, now).await;
+        let id = SubmissionId::from_random([number; 24]).to_string();
+        let permit = breakers.acquire(&scope, &id, false, now).await;
         match permit.expect("it answers") {
             BreakerPermit::Granted(grant) => grants.push(grant),
             BreakerPermit::CircuitOpen { .. } => panic!("it is closed"),
@@ -124,21 +127,25 @@ async fn failure_that_opens_the_breaker_alone_says_so() {
     assert_eq!(opened, [false, false, false, false, true, false]);
     let nowhere = [("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:1")];
     let broken = campaign.service.with_variables(&nowhere);
-    let broken = Breakers::from_env(env, &broken.dynamodb()).expect("the table");
+    let broken = Breakers::for_partners(env, &broken.dynamodb()).expect("the table");
     assert!(broken.record_failure(&scope, late, now).await.is_err());
 }
 
 #[tokio::test]
 async fn open_breaker_is_seen_by_others_within_a_second() {
     let (_partner, campaign, _) = judged().await;
-    let (scope, start) = (campaign.live_scope(), campaign.service.clock.now());
+    let (scope, start) = (
+        campaign.live_scope().to_string(),
+        campaign.service.clock.now(),
+    );
     let env = &campaign.service.env;
-    let environment = || Breakers::from_env(env, &campaign.service.dynamodb()).expect("the table");
+    let environment =
+        || Breakers::for_partners(env, &campaign.service.dynamodb()).expect("the table");
     let (one, other) = (environment(), environment());
-    let id = |number: u8| SubmissionId::from_random([number; 24]);
+    let id = |number: u8| SubmissionId::from_random([number; 24]).to_string();
     let is_granted = async |breakers: &Breakers, now| {
         let permit = breakers
-            .acquire(&scope, id(9), false, now)
+            .acquire(&scope, &id(9), false, now)
             .await
             .expect("it answers");
         matches!(permit, BreakerPermit::Granted(_))
@@ -146,7 +153,7 @@ async fn open_breaker_is_seen_by_others_within_a_second() {
     assert!(is_granted(&other, start).await);
     for number in 1..=5 {
         let permit = one
-            .acquire(&scope, id(number), false, start)
+            .acquire(&scope, &id(number), false, start)
             .await
             .expect("it answers");
         let BreakerPermit::Granted(grant) = permit else {
@@ -166,7 +173,7 @@ async fn open_breaker_is_seen_by_others_within_a_second() {
     // Then the shortened wait is over: one probe passes.
     let later = start.after(Duration::from_secs(1));
     let permit = other
-        .acquire(&scope, id(9), false, later)
+        .acquire(&scope, &id(9), false, later)
         .await
         .expect("it answers");
     assert!(matches!(permit, BreakerPermit::Granted(grant) if grant.is_probe()));
