@@ -62,6 +62,11 @@ impl CreateSubmission {
             self.partners.release(lease, before.submission_id).await;
             return Ok(before);
         };
+        // The reply tells it.
+        let after = Submission {
+            notify: false,
+            ..after
+        };
         let wrong_code_in = outcome.is_wrong_code().then_some(&**campaign);
         let store = self.store.with_deadline(api.deadline);
         let (settled, ()) = tokio::join!(

@@ -3,10 +3,11 @@
 //! Messages still in a queue count towards the maximum, so a queue does not fill faster than it is
 //! worked off. Campaigns take turns, each with its longest-due submission.
 //!
-//! Then it raises an alarm for foreign items in the audit log that `ops` found, and deletes a slice
-//! of expired personal data (`retention`).
+//! Then it sends messages for events that are due (`webhooks`), raises an alarm for foreign items in
+//! the audit log that `ops` found, and deletes a slice of expired personal data (`retention`).
 
 mod retention;
+mod webhooks;
 
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ use common::telemetry;
 use serde::Deserialize;
 
 use self::retention::RetentionSweep;
+use self::webhooks::WebhookSweep;
 
 /// Messages in a queue after a sweep; messages per campaign and index partition. The tax authority
 /// takes forty look-ups a minute, partners hundreds.
@@ -40,6 +42,7 @@ pub struct SweepUnsettled {
     context: EventContext,
     submissions: Submissions,
     queues: SettleQueues,
+    webhooks: WebhookSweep,
     retention: RetentionSweep,
     audit: AuditLog,
 }
@@ -56,6 +59,7 @@ impl EventHandler for SweepUnsettled {
         Ok(Self {
             submissions: Submissions::from_env(env, &context.aws.dynamodb())?,
             queues: SettleQueues::from_env(&Dependency::ALL, env, &context.aws)?,
+            webhooks: WebhookSweep::connect(context)?,
             retention: RetentionSweep::connect(context)?,
             audit: AuditLog::from_env(env, &context.aws.dynamodb())?,
             context: context.clone(),
@@ -115,6 +119,10 @@ impl SweepUnsettled {
                 "OldestReviewSeconds",
                 since.map_or(0, |since| now.since(since).as_secs()),
             ));
+        }
+        if let Some(swept) = kept(self.webhooks.sweep(now).await, &mut failures) {
+            metrics.push(("WebhooksFailing", swept.failing));
+            metrics.extend((swept.sent > 0).then_some(("WebhooksHinted", count(swept.sent))));
         }
         if let Some(slice) = kept(self.retention.sweep(now).await, &mut failures) {
             let deleted = [

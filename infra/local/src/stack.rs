@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use api_docs::ApiDocs;
 use check_code::CheckCode;
 use common::app::job::EventContext;
-use common::aws::{deployment_secret, photos, settle_queue};
+use common::aws::{deployment_secret, event_queue, photos, settle_queue};
 use common::clock::Clock;
 use common::config::{ConfigError, Env};
 use common::runtime::http_handler::{ApiHandler, AppContext, BoxFuture, Endpoint, Responder};
@@ -43,18 +43,19 @@ const PRODUCTION: &str = "production";
 const ACCESS_KEY: &str = "local";
 
 const BUCKETS: [&str; 3] = ["receipt-photos", "draw-evidence", "draw-openings"];
-const QUEUES: [&str; 2] = ["tax-work", "partner-work"];
+const QUEUES: [&str; 3] = ["tax-work", "partner-work", "event-work"];
 
 /// Variables whose values end in a fixed name, with that name.
-pub const NAMES: [(&str, &str); 6] = {
+pub const NAMES: [(&str, &str); 7] = {
     let [photos, evidence, openings] = BUCKETS;
-    let [tax, partner] = QUEUES;
+    let [tax, partner, events] = QUEUES;
     [
         (photos::VARIABLE, photos),
         (ops_core::EVIDENCE_VARIABLE, evidence),
         (ops_core::OPENINGS_VARIABLE, openings),
         (settle_queue::TAX_VARIABLE, tax),
         (settle_queue::PARTNER_VARIABLE, partner),
+        (event_queue::VARIABLE, events),
         (deployment_secret::VARIABLE, DEPLOYMENT_SECRET),
     ]
 };

@@ -7,14 +7,22 @@ use serde_json::{Value, json};
 
 use crate::dynamodb::DynamoDb;
 
-/// The template's.
-const BATCH_SIZE: u32 = 1000;
 /// DynamoDB's own; the embedded database keeps changes. Marks are kept for a week.
 const RETENTION: Duration = Duration::from_hours(24);
+
+/// As in the template.
+#[derive(Clone, Copy, Debug)]
+pub struct StreamOptions {
+    pub batch_size: u32,
+    /// False leaves a record out.
+    pub filter: fn(&Value) -> bool,
+}
+
 /// All changes before this place are handled.
 pub struct StreamReader {
     database: DynamoDb,
     table: &'static str,
+    options: StreamOptions,
     place: Option<Place>,
     next: Option<String>,
 }
@@ -27,10 +35,11 @@ struct Place {
 
 impl StreamReader {
     /// `None` if no client can be made for the URL.
-    pub fn new(url: &str, table: &'static str) -> Option<Self> {
+    pub fn new(url: &str, table: &'static str, options: StreamOptions) -> Option<Self> {
         Some(Self {
             database: DynamoDb::new(url)?,
             table,
+            options,
             place: None,
             next: None,
         })
@@ -47,7 +56,7 @@ impl StreamReader {
             shard,
             iterator,
         } = self.place.as_ref()?;
-        let call = json!({ "ShardIterator": iterator, "Limit": BATCH_SIZE });
+        let call = json!({ "ShardIterator": iterator, "Limit": self.options.batch_size });
         let mut reply = self.call("GetRecords", &call).await?;
         self.next = Some(reply.get("NextShardIterator")?.as_str()?.to_owned());
         let records = reply.get_mut("Records")?.as_array_mut()?;
@@ -64,6 +73,7 @@ impl StreamReader {
             reason = "seconds since 1970"
         )]
         records.retain(|record| created(record).is_some_and(|created| created >= oldest as f64));
+        records.retain(self.options.filter);
         records
             .iter_mut()
             .for_each(|record| record["eventSourceARN"] = json!(stream));

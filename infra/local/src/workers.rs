@@ -8,16 +8,19 @@ use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::Message;
 use chrono::SecondsFormat;
 use common::app::job::EventContext;
-use common::aws::photos;
 use common::aws::settle_queue::{PARTNER_VARIABLE, SettleQueues, TAX_VARIABLE};
+use common::aws::{event_queue, photos};
 use common::config::{ConfigError, Env};
 use common::domain::Dependency;
 use common::runtime::event_handler::EventHandler;
 use common::runtime::sqs_batch::{SqsBatchResponse, SqsEvent, SqsMessage};
 use count_changes::CountChanges;
+use count_changes::stream_batch::StreamBatchResponse;
+use deliver_events::DeliverEvents;
 use form_urlencoded::byte_serialize;
 use mark_receipt_uploaded::{MarkReceiptUploaded, StorageEvent};
-use serde_json::json;
+use publish_events::{PublishEvents, PublishResponse};
+use serde_json::{Value, json};
 use settle_partners::SettlePartners;
 use settle_receipts::SettleReceipts;
 use sweep_unsettled::{SweepUnsettled, Tick};
@@ -27,11 +30,25 @@ use tokio::task::JoinHandle;
 use crate::demo::past;
 use crate::loopback::stopped;
 use crate::s3::ObjectCreated;
-use crate::streams::StreamReader;
+use crate::streams::{StreamOptions, StreamReader};
 use crate::tables::TABLES;
 
-/// The deployed value of the tax authority's queue.
-const MAX_CONCURRENCY: usize = 2;
+#[derive(Clone, Copy)]
+struct QueueSource {
+    batch_size: i32,
+    concurrency: usize,
+}
+
+/// The deployed values of the tax authority's queue.
+const SETTLING: QueueSource = QueueSource {
+    batch_size: 1,
+    concurrency: 2,
+};
+/// The deployed batch; fewer at a time than deployed.
+const DELIVERING: QueueSource = QueueSource {
+    batch_size: 10,
+    concurrency: 8,
+};
 const POLL_SECONDS: i32 = 20;
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 /// Lower bound with a speedup.
@@ -74,10 +91,21 @@ pub fn start(
     let every = speedup.apply(SWEEP_EVERY).max(MIN_SWEEP_INTERVAL);
     let queues = SettleQueues::from_env(&DEPENDENCIES, &sweeps.env, &sweeps.aws)?;
     workers.push(until_stopped(stop, sweep(sweeper, every, queues)));
-    workers.extend(consumers::<SettleReceipts>(&receipts, &tax_queue, stop)?);
+    workers.extend(consumers::<SettleReceipts>(
+        &receipts, &tax_queue, SETTLING, stop,
+    )?);
     workers.extend(consumers::<SettlePartners>(
         &partners,
         &partner_queue,
+        SETTLING,
+        stop,
+    )?);
+    let deliverer = background("deliver-events")?;
+    let event_queue = deliverer.env.required(event_queue::VARIABLE)?;
+    workers.extend(consumers::<DeliverEvents>(
+        &deliverer,
+        &event_queue,
+        DELIVERING,
         stop,
     )?);
     let counter = background("count-changes")?;
@@ -86,14 +114,19 @@ pub fn start(
     workers.extend(
         readers
             .into_iter()
-            .map(|reader| until_stopped(stop, count(reader, Arc::clone(&function)))),
+            .map(|reader| until_stopped(stop, read_stream(reader, Arc::clone(&function)))),
     );
+    let publisher = background("publish-events")?;
+    let function = Arc::new(PublishEvents::connect(&publisher)?);
+    let reader = published_changes(&publisher.env);
+    workers.extend(reader.map(|reader| until_stopped(stop, read_stream(reader, function))));
     Ok(workers)
 }
 
 fn consumers<F>(
     context: &EventContext,
     queue_url: &str,
+    source: QueueSource,
     stop: &watch::Receiver<bool>,
 ) -> Result<Vec<JoinHandle<()>>, ConfigError>
 where
@@ -104,11 +137,12 @@ where
         let consuming = consume(
             context.aws.sqs(),
             queue_url.to_owned(),
+            source.batch_size,
             Arc::clone(&function),
         );
         until_stopped(stop, consuming)
     };
-    Ok((0..MAX_CONCURRENCY).map(consumer).collect())
+    Ok((0..source.concurrency).map(consumer).collect())
 }
 
 fn until_stopped(
@@ -160,7 +194,7 @@ fn storage_event(object: &ObjectCreated) -> StorageEvent {
     }
 }
 
-async fn consume<F>(client: Client, queue_url: String, function: Arc<F>)
+async fn consume<F>(client: Client, queue_url: String, batch_size: i32, function: Arc<F>)
 where
     F: EventHandler<Event = SqsEvent, Reply = SqsBatchResponse>,
 {
@@ -170,7 +204,7 @@ where
             .queue_url(&queue_url)
             .wait_time_seconds(POLL_SECONDS);
         let Ok(received) = poll
-            .max_number_of_messages(1)
+            .max_number_of_messages(batch_size)
             .customize()
             .config_override(patient())
             .send()
@@ -179,8 +213,8 @@ where
             tokio::time::sleep(WAIT_AFTER_FAILURE).await;
             continue;
         };
-        for message in received.messages() {
-            settle(&client, &queue_url, &*function, message).await;
+        if !received.messages().is_empty() {
+            handle_batch(&client, &queue_url, &*function, received.messages()).await;
         }
     }
 }
@@ -194,13 +228,22 @@ fn patient() -> aws_sdk_sqs::config::Builder {
     aws_sdk_sqs::Config::builder().timeout_config(timeouts)
 }
 
-/// A failed message is not deleted and comes again.
-async fn settle<F>(client: &Client, queue_url: &str, function: &F, message: &Message)
+/// Failed messages are not deleted and come again.
+async fn handle_batch<F>(client: &Client, queue_url: &str, function: &F, messages: &[Message])
 where
     F: EventHandler<Event = SqsEvent, Reply = SqsBatchResponse>,
 {
-    let reply = function.handle(sqs_event(message)).await;
-    if reply.is_ok_and(|reply| reply.batch_item_failures.is_empty()) {
+    let Ok(reply) = function.handle(sqs_event(messages)).await else {
+        return;
+    };
+    let failed = reply.batch_item_failures.iter();
+    let failed: Vec<_> = failed
+        .map(|failed| failed.item_identifier.as_str())
+        .collect();
+    for message in messages {
+        if failed.contains(&message.message_id().unwrap_or_default()) {
+            continue;
+        }
         let handle = message.receipt_handle().unwrap_or_default();
         let _ = client
             .delete_message()
@@ -211,18 +254,56 @@ where
     }
 }
 
+/// Readers of all changes, for counting.
 pub fn stream_readers(env: &Env) -> Vec<StreamReader> {
-    let url = env
-        .optional("AWS_ENDPOINT_URL_DYNAMODB")
-        .unwrap_or_default();
+    let options = StreamOptions {
+        batch_size: 1_000,
+        filter: |_| true,
+    };
     let streamed = TABLES.iter().filter(|table| table.has_stream);
     streamed
-        .filter_map(|table| StreamReader::new(&url, table.name))
+        .filter_map(|table| reader(env, table.name, options))
         .collect()
 }
 
-/// A failed batch comes again; counted changes are skipped.
-async fn count(mut reader: StreamReader, function: Arc<CountChanges>) {
+/// Reader of the changes of submissions of campaigns with webhooks.
+pub fn published_changes(env: &Env) -> Option<StreamReader> {
+    let options = StreamOptions {
+        batch_size: 100,
+        filter: |record| {
+            let notify = record.pointer("/dynamodb/NewImage/notify/BOOL");
+            notify == Some(&Value::Bool(true))
+        },
+    };
+    reader(env, "submissions", options)
+}
+
+fn reader(env: &Env, table: &'static str, options: StreamOptions) -> Option<StreamReader> {
+    let url = env.optional("AWS_ENDPOINT_URL_DYNAMODB");
+    StreamReader::new(&url.unwrap_or_default(), table, options)
+}
+
+trait StreamReply {
+    fn is_complete(&self) -> bool;
+}
+
+impl StreamReply for StreamBatchResponse {
+    fn is_complete(&self) -> bool {
+        self.batch_item_failures.is_empty()
+    }
+}
+
+impl StreamReply for PublishResponse {
+    fn is_complete(&self) -> bool {
+        self.batch_item_failures.is_empty()
+    }
+}
+
+/// A failed batch comes again whole; functions recognise what they have handled.
+async fn read_stream<F: EventHandler>(mut reader: StreamReader, function: Arc<F>)
+where
+    F::Reply: StreamReply,
+{
     loop {
         let batch = reader
             .read()
@@ -236,25 +317,27 @@ async fn count(mut reader: StreamReader, function: Arc<CountChanges>) {
         if function
             .handle(batch)
             .await
-            .is_ok_and(|reply| reply.batch_item_failures.is_empty())
+            .is_ok_and(|reply| reply.is_complete())
         {
             reader.confirm();
         } else {
             let _ = writeln!(
                 io::stderr(),
-                "--- count-changes failed; the changes come again"
+                "--- a function of a stream failed; the changes come again"
             );
             tokio::time::sleep(WAIT_AFTER_FAILURE).await;
         }
     }
 }
 
-fn sqs_event(message: &Message) -> SqsEvent {
-    let mut record = SqsMessage::default();
-    record.message_id = message.message_id().map(str::to_owned);
-    record.body = message.body().map(str::to_owned);
+fn sqs_event(messages: &[Message]) -> SqsEvent {
     let mut event = SqsEvent::default();
-    event.records.push(record);
+    for message in messages {
+        let mut record = SqsMessage::default();
+        record.message_id = message.message_id().map(str::to_owned);
+        record.body = message.body().map(str::to_owned);
+        event.records.push(record);
+    }
     event
 }
 

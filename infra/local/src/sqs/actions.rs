@@ -29,6 +29,7 @@ requests! {
     SendMessage {
         queue_url: String,
         message_body: String,
+        message_group_id: Option<String>,
         delay_seconds: Option<u64>,
     }
     SendMessageBatch {
@@ -38,6 +39,7 @@ requests! {
     Entry {
         id: String,
         message_body: String,
+        message_group_id: Option<String>,
         delay_seconds: Option<u64>,
     }
     ReceiveMessage {
@@ -76,6 +78,7 @@ async fn act(shared: &Shared, operation: &str, body: &[u8]) -> Result<Value, Ref
                 shared,
                 &request.queue_url,
                 request.message_body,
+                request.message_group_id,
                 request.delay_seconds,
             )
         }
@@ -111,6 +114,7 @@ fn send(
     shared: &Shared,
     url: &str,
     body: String,
+    group: Option<String>,
     delay_seconds: Option<u64>,
 ) -> Result<Value, Refusal> {
     within(
@@ -120,7 +124,7 @@ fn send(
     )?;
     let delay = delay_seconds.unwrap_or(0);
     let delay = Duration::from_secs(within("DelaySeconds", delay, 0..=MAX_DELAY_SECONDS)?);
-    let id = shared.with_news(|queues, now| queues.send(url, body, now + delay))?;
+    let id = shared.with_news(|queues, now| queues.send(url, body, group, now + delay))?;
     Ok(json!({ "MessageId": id }))
 }
 
@@ -141,7 +145,8 @@ fn send_batch(shared: &Shared, request: SendMessageBatch) -> Result<Value, Refus
     shared.with(|queues, _| queues.queue(url).map(drop))?;
     let (mut successful, mut failed) = (Vec::new(), Vec::new());
     for entry in request.entries {
-        match send(shared, url, entry.message_body, entry.delay_seconds) {
+        let (body, group) = (entry.message_body, entry.message_group_id);
+        match send(shared, url, body, group, entry.delay_seconds) {
             Ok(sent) => {
                 successful.push(json!({ "Id": entry.id, "MessageId": sent.get("MessageId") }))
             }

@@ -15,6 +15,8 @@ const DEAD_LETTERS: &str = "-dead-letters";
 pub(super) struct Message {
     pub(super) id: String,
     pub(super) body: String,
+    /// Shares the receivers fairly with other groups.
+    group: Option<String>,
     receives: u32,
     pub(super) receipt: String,
     visible_at: Instant,
@@ -59,6 +61,7 @@ impl Queues {
         &mut self,
         url: &str,
         body: String,
+        group: Option<String>,
         visible_at: Instant,
     ) -> Result<String, Refusal> {
         self.last_id = self.last_id.saturating_add(1);
@@ -66,6 +69,7 @@ impl Queues {
         let message = Message {
             id: id.clone(),
             body,
+            group,
             receives: 0,
             receipt: String::new(),
             visible_at,
@@ -74,6 +78,8 @@ impl Queues {
         Ok(id)
     }
 
+    /// The group with the fewest messages in flight comes first, and groups take turns. Messages
+    /// without a group come in their order.
     pub(super) fn receive(
         &mut self,
         url: &str,
@@ -81,15 +87,32 @@ impl Queues {
         now: Instant,
     ) -> Result<Vec<Message>, Refusal> {
         let visible_at = now + self.visibility;
-        let queue = self.queue(url)?.iter_mut();
-        let visible = queue.filter(|message| message.visible_at <= now);
+        let queue = self.queue(url)?;
+        let mut in_flight: BTreeMap<Option<String>, usize> = BTreeMap::new();
+        for message in queue.iter() {
+            let is_in_flight = message.receives > 0 && message.visible_at > now;
+            *in_flight.entry(message.group.clone()).or_default() += usize::from(is_in_flight);
+        }
+        let mut visible: Vec<_> = queue
+            .iter_mut()
+            .filter(|message| message.visible_at <= now)
+            .collect();
+        // Each turn of a group counts as one more in flight; the sort keeps the order within a group.
+        visible.sort_by_cached_key(|message| {
+            let turns = in_flight.entry(message.group.clone()).or_default();
+            *turns += 1;
+            match message.group {
+                Some(_) => *turns,
+                None => 0,
+            }
+        });
         let take = |message: &mut Message| {
             message.visible_at = visible_at;
             message.receives = message.receives.saturating_add(1);
             message.receipt = format!("{}#{}", message.id, message.receives);
             message.clone()
         };
-        Ok(visible.take(limit).map(take).collect())
+        Ok(visible.into_iter().take(limit).map(take).collect())
     }
 
     /// Deletes a message, unless its receipt handle is of an earlier receive.
@@ -163,4 +186,36 @@ impl Queues {
 
 fn dead_letters(name: &str) -> String {
     format!("{name}{DEAD_LETTERS}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_take_turns_and_the_busiest_comes_last() {
+        let mut queues = Queues::new(SqsOptions {
+            queues: &["work"],
+            visibility: Duration::from_secs(30),
+            max_receives: 5,
+        });
+        let now = Instant::now();
+        let mut send = |group: Option<&str>, count: usize| {
+            for number in 0..count {
+                let body = format!("{}{number}", group.unwrap_or("-"));
+                let sent = queues.send("work", body, group.map(str::to_owned), now);
+                assert!(sent.is_ok());
+            }
+        };
+        send(Some("a"), 5);
+        send(Some("b"), 2);
+        let mut receive = |limit| {
+            let messages = queues.receive("work", limit, now).map_err(|_| "refused");
+            let messages = messages.expect("the queue").into_iter();
+            messages.map(|message| message.body).collect::<Vec<_>>()
+        };
+        assert_eq!(receive(3), ["a0", "b0", "a1"]);
+        assert_eq!(receive(2), ["b1", "a2"], "b has fewer in flight");
+        assert_eq!(receive(9), ["a3", "a4"]);
+    }
 }
