@@ -11,8 +11,10 @@ use common::runtime::event_handler::EventHandler;
 use common::runtime::http_handler::{ApiHandler, AppContext, Endpoint, HttpHandler, Responder};
 use common::telemetry::Telemetry;
 use count_changes::CountChanges;
+use deliver_events::DeliverEvents;
 use local::demo::samples;
 use mark_receipt_uploaded::MarkReceiptUploaded;
+use publish_events::PublishEvents;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use service_tests::event;
@@ -43,7 +45,9 @@ fn expected(of: impl Fn(&str) -> bool) -> Vec<(String, Value)> {
 fn is_of_the_background(file: &str) -> bool {
     [
         "count-changes",
+        "deliver-events",
         "mark-receipt-uploaded",
+        "publish-events",
         "settle-",
         "sweep-unsettled",
     ]
@@ -124,6 +128,8 @@ async fn the_events_of_the_background_are_taken() {
     let receipts = SettleReceipts::connect(&background).expect("the stack sets every variable");
     let partners = SettlePartners::connect(&background).expect("the stack sets every variable");
     let sweeper = SweepUnsettled::connect(&background).expect("the stack sets every variable");
+    let publisher = PublishEvents::connect(&background).expect("the stack sets every variable");
+    let deliverer = DeliverEvents::connect(&background).expect("the stack sets every variable");
     for (file, expected) in expected(is_of_the_background) {
         let reply = match file.as_str() {
             name if name.starts_with("count-changes") => {
@@ -131,6 +137,12 @@ async fn the_events_of_the_background_are_taken() {
             }
             name if name.starts_with("mark-receipt-uploaded") => {
                 json!(marker.handle(read(name)).await.expect("no record fails"))
+            }
+            name if name.starts_with("publish-events") => {
+                json!(publisher.handle(read(name)).await.expect("a reply"))
+            }
+            name if name.starts_with("deliver-events") => {
+                json!(deliverer.handle(read(name)).await.expect("a reply"))
             }
             name if name.starts_with("settle-receipts") => {
                 json!(receipts.handle(read(name)).await.expect("a reply"))

@@ -31,3 +31,4 @@ mod unknown_paths;
 mod unreadable_events;
 mod v1;
 mod validation_errors;
+mod webhooks;

@@ -13,6 +13,7 @@ use common::domain::codebook::BatchStatus;
 use common::domain::scope::Environment;
 use common::domain::settling::Dependency;
 use common::domain::timestamp::Timestamp;
+use common::domain::webhook::{Delivery, DeliveryStatus, EventType};
 use common::runtime::event_handler::EventHandler;
 use common::store::retention::{RetentionSchedule, Revised};
 use common::store::submissions::DueSubmission;
@@ -33,6 +34,7 @@ use service_tests::roles::{covers, policies};
 use service_tests::service::Service;
 use service_tests::template::{deployer, logical_id, resources, service};
 use service_tests::text::{list_of, text_of};
+use service_tests::webhooks::{Answer, Receiver, Webhooks};
 use sweep_unsettled::{SweepUnsettled, Tick};
 
 use crate::retention::sweeper;
@@ -237,6 +239,32 @@ async fn by_hand(service: &Service) {
     );
 }
 
+/// An endpoint that fails and heals, without background work.
+async fn webhooks(service: &Service) {
+    let campaign = TestCampaign::changed(service, receipts_alone).await;
+    let mut webhooks = Webhooks::new(service);
+    let receiver = Receiver::serve(Answer::Status(500)).await;
+    let scope = campaign.scope(Environment::Test);
+    let types = EventType::DEFAULT;
+    let (endpoint, _) = webhooks.add(&scope, &receiver.url, &types).await;
+    let key = &campaign.test_key;
+    for number in 1..=6 {
+        let receipt = campaign.typed(key, "TEST0VERIFIED", TIME).await;
+        campaign
+            .with_receipt(key, &phone(number), "", &receipt)
+            .await;
+    }
+    Settler::new(service).settle_due().await;
+    webhooks.run().await;
+    webhooks.sweep().await;
+    receiver.answer(Answer::Status(200));
+    let delivered = |record: &Delivery| record.status == DeliveryStatus::Delivered;
+    while !webhooks.records(&endpoint).await.iter().all(delivered) {
+        webhooks.sweep().await;
+        webhooks.deliver_all().await;
+    }
+}
+
 /// A campaign after its retention, and its numbers.
 async fn ended(service: &Service, sweeper: &SweepUnsettled) {
     let mut ended = TestCampaign::changed(service, receipts_alone).await;
@@ -300,7 +328,8 @@ async fn each_function_is_allowed_what_it_does_and_nothing_else() {
         codes(&service),
         receipts(&service),
         partners(&service),
-        by_hand(&still)
+        by_hand(&still),
+        webhooks(&still)
     );
     let policies = policies();
     let missing = |calls: &BTreeSet<Call>| -> Vec<String> {

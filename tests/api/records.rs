@@ -10,6 +10,7 @@ use common::domain::draw::contact::{Contact, ContactEvent, ContactStep, SkipReas
 use common::domain::draw::{Draw, DrawName, DrawOutcome, FreezeLock, Operator};
 use common::domain::ids::SubmissionId;
 use common::domain::scope::{Environment, Scope};
+use common::domain::webhook::EventType;
 use common::runtime::event_handler::EventHandler;
 use common::store::campaign_versions::{CampaignChange, CampaignVersions};
 use common::store::record_version;
@@ -22,6 +23,7 @@ use service_tests::http::request_to_storage;
 use service_tests::partners::{judged_by, simulated};
 use service_tests::receipts::{Settler, TIME, announced, receipts_alone};
 use service_tests::service::{NOON, Service};
+use service_tests::webhooks::{Answer, Receiver, Webhooks};
 use sweep_unsettled::Tick;
 
 use crate::retention::sweeper;
@@ -296,6 +298,18 @@ async fn items(service: &Service, table: &str, key: &str) -> Vec<Value> {
     items
 }
 
+/// An event that its endpoint does not take.
+async fn failed_event(service: &Service) {
+    let campaign = TestCampaign::changed(service, |_| {}).await;
+    let mut webhooks = Webhooks::new(service);
+    let receiver = Receiver::serve(Answer::Status(500)).await;
+    let types = [EventType::SubmissionCreated];
+    let scope = campaign.live_scope();
+    webhooks.add(&scope, &receiver.url, &types).await;
+    campaign.entry(&phone(1), &campaign.code(1)).await;
+    webhooks.run().await;
+}
+
 #[tokio::test]
 async fn every_record_carries_its_version() {
     let service = Service::with_options(Options {
@@ -309,6 +323,7 @@ async fn every_record_carries_its_version() {
     receipts(&service, &settler).await;
     partners(&service).await;
     draws(&service).await;
+    failed_event(&service).await;
     Counter::new(&service.env, &service.clock).count_all().await;
     sweeper(&service)
         .handle(Tick::default())

@@ -11,6 +11,7 @@ use common::app::job::EventContext;
 use common::clock::Clock;
 use common::config::{ConfigError, Env};
 use common::domain::settling::{MAX_CLOCK_DIFFERENCE, STEP_LEASE};
+use common::domain::webhook::Delivery;
 use common::http::routes::ROUTES;
 use common::runtime::event_handler::EventHandler;
 use common::runtime::http_handler::{ApiHandler, AppContext, Endpoint, Responder};
@@ -18,12 +19,14 @@ use common::telemetry::Telemetry;
 use count_changes::CountChanges;
 use create_receipt::CreateReceipt;
 use create_submission::CreateSubmission;
+use deliver_events::DeliverEvents;
 use get_campaign::GetCampaign;
 use get_receipt::GetReceipt;
 use get_submission::GetSubmission;
 use local::tables::TABLES;
 use lookup_submissions::LookupSubmissions;
 use mark_receipt_uploaded::MarkReceiptUploaded;
+use publish_events::PublishEvents;
 use refresh_upload_url::RefreshUploadUrl;
 use serde_json::{Value, json};
 use service_tests::template::{assert_has, file_text, logical_id, resources, service};
@@ -151,6 +154,8 @@ fn connect(name: &str, env: Env) -> Result<(), ConfigError> {
         "count-changes" => work::<CountChanges>(env),
         "create-receipt" => serve::<CreateReceipt>(env),
         "create-submission" => serve::<CreateSubmission>(env),
+        "deliver-events" => work::<DeliverEvents>(env),
+        "publish-events" => work::<PublishEvents>(env),
         "api-docs" => Responder::from_env(&env, Clock::system(), Telemetry::Off).map(drop),
         "get-campaign" => serve::<GetCampaign>(env),
         "get-receipt" => serve::<GetReceipt>(env),
@@ -212,6 +217,7 @@ fn each_function_is_given_the_variables_that_it_reads() {
         let others = [
             ("TAX_QUEUE_URL", json!({ "Ref": "TaxWork" })),
             ("PARTNER_QUEUE_URL", json!({ "Ref": "PartnerWork" })),
+            ("EVENT_QUEUE_URL", json!({ "Ref": "EventWork" })),
             ("DEPLOYMENT_SECRET_ID", json!({ "Ref": "DeploymentSecret" })),
             (
                 "PARTNER_SECRETS_PREFIX",
@@ -317,6 +323,41 @@ fn streams_are_counted_whole_and_in_the_order_of_their_shards() {
 }
 
 #[test]
+fn changes_of_campaigns_with_webhooks_are_published_and_delivered() {
+    let template = service();
+    let properties = |id: &str| &template["Resources"][id]["Properties"];
+    let events = &properties("PublishEvents")["Events"];
+    assert_eq!(events.as_object().map(serde_json::Map::len), Some(1));
+    let pattern = r#"{"dynamodb":{"NewImage":{"notify":{"BOOL":[true]}}}}"#;
+    let expected = json!({
+        "Stream": { "Fn::GetAtt": "SubmissionsTable.StreamArn" },
+        "StartingPosition": "TRIM_HORIZON",
+        "BatchSize": 100,
+        "MaximumBatchingWindowInSeconds": 1,
+        "BisectBatchOnFunctionError": true,
+        "FunctionResponseTypes": ["ReportBatchItemFailures"],
+        "FilterCriteria": { "Filters": [{ "Pattern": pattern }] },
+        "DestinationConfig": {
+            "OnFailure": { "Type": "SQS", "Destination": { "Fn::GetAtt": "FailedEvents.Arn" } },
+        },
+    });
+    assert_has(&events["Submissions"]["Properties"], &expected, "published");
+    let events = &properties("DeliverEvents")["Events"];
+    let expected = json!({
+        "Queue": { "Fn::GetAtt": "EventWork.Arn" },
+        "BatchSize": 10,
+        "FunctionResponseTypes": ["ReportBatchItemFailures"],
+        "ScalingConfig": { "MaximumConcurrency": 20 },
+    });
+    assert_has(&events["EventWork"]["Properties"], &expected, "delivered");
+    let seconds = |id: &str, name: &str| properties(id)[name].as_u64().expect("seconds");
+    let timeout = seconds("DeliverEvents", "Timeout");
+    assert!(seconds("EventWork", "VisibilityTimeout") >= 6 * timeout);
+    let latest_end = Duration::from_secs(timeout) + MAX_CLOCK_DIFFERENCE;
+    assert!(latest_end < Delivery::LEASE, "a try ends before its lease");
+}
+
+#[test]
 fn an_output_is_the_env_file_of_ops() {
     let template = service();
     let output = text_of(&template["Outputs"]["OpsEnvironment"]["Value"]["Fn::Sub"][0]);
@@ -333,6 +374,7 @@ fn an_output_is_the_env_file_of_ops() {
         "AWS_REGION",
         "DEPLOYMENT_SECRET_ID",
         "DOCS_URL",
+        "EVENT_QUEUE_URL",
         "EVIDENCE_BUCKET",
         "OPENINGS_BUCKET",
         "PARTNER_CONCURRENCY",

@@ -15,6 +15,7 @@
 //!   [`deployment`] several fleets with [`queue`]s and schedule;
 //! - [`text`] has what tests look for in texts and JSON;
 //! - [`load`] runs many clients with [`random`] faults, and checks the records;
+//! - [`webhooks`] has a receiver of events, and publishes and delivers by hand;
 //! - [`template`] parses the deployment's templates.
 
 pub mod attempt;
@@ -41,3 +42,4 @@ pub mod service;
 pub mod serving;
 pub mod template;
 pub mod text;
+pub mod webhooks;

@@ -19,6 +19,7 @@ mod report;
 mod size;
 mod startup;
 mod stopwatch;
+mod webhooks;
 mod world;
 
 use std::process::ExitCode;
@@ -59,6 +60,8 @@ enum Part {
     /// Two, thirty-two and two hundred environments: how much of a key's rate limit they admit, round trips of an entry
     /// in a cold, idle and warm one, the pace at the tax authority, and the records after a load with faults.
     Fleet,
+    /// Time from a change to the first try at its endpoints, losses, and write units of an event.
+    Webhooks,
 }
 
 /// The extent of a measurement.
@@ -123,5 +126,6 @@ async fn run(part: Part, effort: &Effort, verdicts: &mut Verdicts) {
         Part::Export => commands::export(effort.exported, verdicts).await,
         Part::Freeze => commands::freeze(effort.entries, verdicts).await,
         Part::Fleet => fleet::run(effort.load, verdicts).await,
+        Part::Webhooks => webhooks::run(effort.requests, verdicts).await,
     }
 }

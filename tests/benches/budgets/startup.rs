@@ -29,14 +29,22 @@ const EMPTY: &str = "baseline-function";
 /// The default route's function, and a path.
 const API_DOCS: (&str, &str) = ("api-docs", "/docs/errors");
 /// Background functions, and an event for each.
-const BACKGROUND: [(&str, &str); 5] = [
+const BACKGROUND: [(&str, &str); 7] = [
     (
         "count-changes",
         include_str!("../../../events/count-changes.json"),
     ),
     (
+        "deliver-events",
+        include_str!("../../../events/deliver-events.json"),
+    ),
+    (
         "mark-receipt-uploaded",
         include_str!("../../../events/mark-receipt-uploaded.json"),
+    ),
+    (
+        "publish-events",
+        include_str!("../../../events/publish-events.json"),
     ),
     (
         "settle-partners",

@@ -4,7 +4,9 @@ use common::runtime::lambda::{self, Served};
 use count_changes::CountChanges;
 use create_receipt::CreateReceipt;
 use create_submission::CreateSubmission;
+use deliver_events::DeliverEvents;
 use get_campaign::GetCampaign;
+use publish_events::PublishEvents;
 use settle_partners::SettlePartners;
 use settle_receipts::SettleReceipts;
 use sweep_unsettled::SweepUnsettled;
@@ -16,7 +18,9 @@ fn main() -> Served {
         Some("count-changes") => lambda::serve_events::<CountChanges>(),
         Some("create-receipt") => lambda::serve::<CreateReceipt>(),
         Some("create-submission") => lambda::serve::<CreateSubmission>(),
+        Some("deliver-events") => lambda::serve_events::<DeliverEvents>(),
         Some("get-campaign") => lambda::serve::<GetCampaign>(),
+        Some("publish-events") => lambda::serve_events::<PublishEvents>(),
         Some("settle-partners") => lambda::serve_events::<SettlePartners>(),
         Some("settle-receipts") => lambda::serve_events::<SettleReceipts>(),
         Some("sweep-unsettled") => lambda::serve_events::<SweepUnsettled>(),

@@ -62,6 +62,13 @@ fn alarms_hear_of_every_table_and_index_that_is_too_slow() {
             && read.remove("DrawsTable")
     );
     assert!(read.remove("AuditTable"));
+    for table in [
+        "WebhookEndpointsTable",
+        "WebhookDeliveriesTable",
+        "by-endpoint",
+    ] {
+        assert!(read.remove(table) && written.remove(table), "{table}");
+    }
     let alarms = alarms();
     for (name, metric, expected) in [
         (

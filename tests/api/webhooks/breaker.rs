@@ -1,0 +1,129 @@
+//! Endpoints that are down, and others beside them.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use common::domain::scope::Environment;
+use common::domain::webhook::{DeliveryStatus, EventType};
+use service_tests::webhooks::{Answer, Receiver};
+
+use super::set_up;
+
+const EVENTS: u32 = 8;
+
+#[tokio::test]
+async fn dead_endpoint_is_spared_until_a_probe_arrives() {
+    let mut set_up = set_up(Answer::Status(500)).await;
+    for number in 1..=EVENTS {
+        set_up.accept(number).await;
+        set_up.webhooks.run().await;
+    }
+    let (webhooks, receiver, endpoint) = (&set_up.webhooks, &set_up.receiver, &set_up.endpoint);
+    assert_eq!(receiver.received().len(), 5, "then the breaker opens");
+    let parked = async || {
+        let records = webhooks.records(endpoint).await.into_iter();
+        records
+            .filter(|record| record.status == DeliveryStatus::Parked)
+            .count()
+    };
+    assert_eq!(parked().await, 3);
+
+    webhooks.take_messages().await;
+    webhooks.advance(Duration::from_secs(60));
+    webhooks.take_messages().await;
+    webhooks.sweep().await;
+    assert_eq!(webhooks.deliver_all().await, 1, "one probe");
+    assert_eq!(receiver.received().len(), 6);
+    webhooks.sweep().await;
+    assert_eq!(webhooks.deliver_all().await, 0, "the next one waits");
+
+    receiver.answer(Answer::Status(200));
+    webhooks.advance(Duration::from_secs(60));
+    webhooks.take_messages().await;
+    webhooks.sweep().await;
+    assert_eq!(webhooks.deliver_all().await, 1, "the next probe");
+    assert!(
+        webhooks.deliver_all().await > 0,
+        "it releases the others at once"
+    );
+    webhooks.advance(Duration::from_mins(6));
+    webhooks.sweep().await;
+    webhooks.deliver_all().await;
+    let records = webhooks.records(endpoint).await;
+    assert!(
+        records
+            .iter()
+            .all(|record| record.status == DeliveryStatus::Delivered),
+        "{records:#?}"
+    );
+    let ids: BTreeSet<_> = receiver.ids().into_iter().skip(6).collect();
+    assert_eq!(
+        ids.len(),
+        usize::try_from(EVENTS).expect("few"),
+        "each event"
+    );
+    assert_eq!(webhooks.stored(endpoint).await.failing_since, None);
+}
+
+#[tokio::test]
+async fn suspended_endpoint_loses_no_event_and_heals() {
+    let mut set_up = set_up(Answer::Status(500)).await;
+    set_up.accept(1).await;
+    set_up.webhooks.run().await;
+    let (webhooks, receiver) = (&set_up.webhooks, &set_up.receiver);
+    for _ in 0..6 * 24 {
+        webhooks.advance(Duration::from_hours(1));
+        webhooks.sweep().await;
+        webhooks.deliver_all().await;
+    }
+    let endpoint = webhooks.stored(&set_up.endpoint).await;
+    assert!(endpoint.is_suspended(webhooks.service.clock.now()));
+    let records = webhooks.records(&endpoint).await;
+    assert_eq!(records[0].status, DeliveryStatus::Parked, "{records:?}");
+    receiver.answer(Answer::Status(200));
+    webhooks.advance(Duration::from_hours(2));
+    webhooks.sweep().await;
+    webhooks.deliver_all().await;
+    let records = webhooks.records(&endpoint).await;
+    assert_eq!(records[0].status, DeliveryStatus::Delivered);
+    assert_eq!(webhooks.stored(&endpoint).await.failing_since, None);
+}
+
+#[tokio::test]
+async fn one_event_that_always_fails_is_given_up() {
+    let mut set_up = set_up(Answer::Status(500)).await;
+    set_up.accept(1).await;
+    set_up.webhooks.run().await;
+    set_up.receiver.answer(Answer::Status(200));
+    set_up.accept(2).await;
+    set_up.webhooks.run().await;
+    let stored = set_up.webhooks.stored(&set_up.endpoint).await;
+    assert_eq!(stored.failing_since, None, "another event arrived");
+    set_up.receiver.answer(Answer::Status(500));
+    let webhooks = &set_up.webhooks;
+    for _ in 0..100 {
+        webhooks.advance(Duration::from_hours(1));
+        webhooks.sweep().await;
+        webhooks.deliver_all().await;
+    }
+    let records = webhooks.records(&set_up.endpoint).await;
+    assert_eq!(records[0].status, DeliveryStatus::GivenUp, "{records:?}");
+    assert_eq!(records[0].attempts, 10);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn healthy_endpoint_is_unmoved_by_a_dead_one() {
+    let mut set_up = set_up(Answer::Status(200)).await;
+    let dead = Receiver::serve(Answer::Status(500)).await;
+    let scope = set_up.campaign.scope(Environment::Test);
+    let types = EventType::DEFAULT;
+    let (dead_endpoint, _) = set_up.webhooks.add(&scope, &dead.url, &types).await;
+    for number in 1..=20 {
+        set_up.accept(number).await;
+    }
+    set_up.webhooks.run().await;
+    assert_eq!(set_up.receiver.received().len(), 20);
+    let records = set_up.webhooks.records(&dead_endpoint).await;
+    assert_eq!(records.len(), 20, "none is lost");
+    assert_eq!(set_up.webhooks.records(&set_up.endpoint).await, []);
+}

@@ -1,0 +1,194 @@
+//! Webhooks on a stack that runs by itself: time from a change to its first try, what is lost or
+//! comes twice, other endpoints beside a dead and a slow one, and write units of an event.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use common::clock::Clock;
+use common::domain::scope::Environment;
+use common::domain::timestamp::Timestamp;
+use common::domain::webhook::EventType;
+use futures_util::StreamExt;
+use futures_util::stream;
+use local::stack::Options;
+use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
+use service_tests::interceptor::Interceptor;
+use service_tests::service::Service;
+use service_tests::webhooks::{Answer, Receiver, Webhooks, deliver};
+
+use crate::report::{Table, Verdicts};
+
+/// From a change to the first try.
+const AIM: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(5)];
+/// Callers at once.
+const CALLERS: usize = 8;
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Endpoints that work.
+const HEALTHY: usize = 4;
+
+pub(crate) async fn run(events: usize, verdicts: &mut Verdicts) {
+    println!("## Webhooks\n");
+    println!("{events} entries for each of {HEALTHY} endpoints that work, and one more.\n");
+    let mut table = Table::new([
+        "beside an endpoint that",
+        "first try p50 ms",
+        "p99 ms",
+        "lost",
+        "twice",
+        "kept",
+    ]);
+    let slow = Answer::Late(Duration::from_secs(9));
+    for (name, beside) in [
+        ("works", Answer::Status(200)),
+        ("answers 500", Answer::Status(500)),
+        ("takes nine seconds", slow),
+    ] {
+        let Measured {
+            delays,
+            lost,
+            twice,
+        } = measure(events, beside).await;
+        let [p50, p99] = [50, 99].map(|percent| percentile(&delays, percent));
+        let is_kept = lost == 0 && p50 <= AIM[0] && p99 <= AIM[1];
+        let kept = verdicts.check(is_kept, || {
+            format!("webhooks beside one that {name}: p50 {p50:?}, p99 {p99:?}, {lost} lost")
+        });
+        table.row(&[
+            &name,
+            &p50.as_millis(),
+            &p99.as_millis(),
+            &lost,
+            &twice,
+            &kept,
+        ]);
+    }
+    table.print();
+    write_units(verdicts).await;
+}
+
+struct Measured {
+    /// Sorted.
+    delays: Vec<Duration>,
+    lost: usize,
+    twice: usize,
+}
+
+async fn measure(events: usize, beside: Answer) -> Measured {
+    let service = Service::with_options(Options::default());
+    let mut config = plain();
+    config.webhooks = true;
+    let campaign = TestCampaign::on(&service, config).await;
+    let webhooks = Webhooks::new(&service);
+    let scope = campaign.scope(Environment::Test);
+    let types = [EventType::SubmissionCreated];
+    let mut receivers = Vec::new();
+    for _ in 0..HEALTHY {
+        let receiver = Receiver::serve(Answer::Status(200)).await;
+        webhooks.add(&scope, &receiver.url, &types).await;
+        receivers.push(receiver);
+    }
+    let other = Receiver::serve(beside).await;
+    webhooks.add(&scope, &other.url, &types).await;
+
+    let numbers = 1..=u32::try_from(events).expect("a few thousand");
+    let entries = stream::iter(numbers).map(|number| {
+        let sending = campaign.test("POST", "/api/v1/submissions");
+        let entry = body(&phone(number), "TEST0VALID");
+        let sending = sending.header("idempotency-key", fresh_key());
+        sending.json(&entry).into_future()
+    });
+    let replies = entries.buffer_unordered(CALLERS).collect::<Vec<_>>().await;
+    assert!(replies.iter().all(|reply| reply.status == 200));
+    let all_arrived = async {
+        while receivers.iter().any(|one| one.received().len() < events) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let _ = tokio::time::timeout(PATIENCE, all_arrived).await;
+    let mut measured = Measured {
+        delays: Vec::new(),
+        lost: 0,
+        twice: 0,
+    };
+    for receiver in &receivers {
+        let mut seen = BTreeSet::new();
+        for event in receiver.received() {
+            if seen.insert(event.id().to_owned()) {
+                let changed = event.json()["timestamp"]
+                    .as_str()
+                    .and_then(|at| at.parse().ok());
+                let changed: Timestamp = changed.expect("a time");
+                measured.delays.push(event.at.since(changed));
+            } else {
+                measured.twice += 1;
+            }
+        }
+        measured.lost += events - seen.len();
+    }
+    measured.delays.sort();
+    measured
+}
+
+fn percentile(sorted: &[Duration], percent: usize) -> Duration {
+    let index = (sorted.len() * percent / 100).min(sorted.len().saturating_sub(1));
+    sorted.get(index).copied().unwrap_or_default()
+}
+
+/// Write units of deliveries at the first try, and of each later one.
+async fn write_units(verdicts: &mut Verdicts) {
+    println!("Write units of a delivery, its reads aside.\n");
+    let service = Service::with_options(Options {
+        background: false,
+        clock: Clock::manual(Clock::system().now()),
+        ..Options::default()
+    });
+    let mut config = plain();
+    config.webhooks = true;
+    let campaign = TestCampaign::on(&service, config).await;
+    let mut webhooks = Webhooks::new(&service);
+    let receiver = Receiver::serve(Answer::Status(200)).await;
+    let scope = campaign.scope(Environment::Test);
+    let types = [EventType::SubmissionCreated];
+    webhooks.add(&scope, &receiver.url, &types).await;
+    let proxy = Interceptor::default();
+    let counted = service.behind(&proxy, &["AWS_ENDPOINT_URL_DYNAMODB"]).await;
+    let function = counted.function("deliver-events");
+    let mut table = Table::new(["delivery", "write units", "kept"]);
+    let mut units = async |name: &str, budget: f64, answer: u16, webhooks: &mut Webhooks| {
+        receiver.answer(Answer::Status(answer));
+        webhooks.publish_all().await;
+        let messages = webhooks.take_messages().await;
+        assert!(!messages.is_empty(), "{name}");
+        proxy.take_seen();
+        deliver(&function, &messages).await;
+        let units = proxy.take_seen().write_units;
+        let kept = verdicts.check(units <= budget, || format!("{name}: {units} write units"));
+        table.row(&[&name, &format_args!("{units:.1}"), &kept]);
+    };
+    let enter = async |number: u32| {
+        let reply = campaign.submit(&phone(number), "TEST0VALID").await;
+        assert_eq!(reply.status, 200, "{}", reply.text);
+    };
+    enter(1).await;
+    units("at the first try", 0.0, 200, &mut webhooks).await;
+    enter(2).await;
+    units(
+        "first failure, which turns the endpoint bad",
+        5.0,
+        500,
+        &mut webhooks,
+    )
+    .await;
+    webhooks.advance(Duration::from_secs(10));
+    units("second failure", 6.0, 500, &mut webhooks).await;
+    webhooks.advance(Duration::from_mins(7));
+    webhooks.sweep().await;
+    units(
+        "third try, which arrives and turns it good",
+        7.0,
+        200,
+        &mut webhooks,
+    )
+    .await;
+    table.print();
+}
