@@ -8,6 +8,11 @@ pub(crate) struct File {
 
 pub(crate) const HTML: &str = "text/html; charset=utf-8";
 const MARKDOWN: &str = "text/markdown; charset=utf-8";
+const JSON: &str = "application/json";
+const CSS: &str = "text/css; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+const TEXT: &str = "text/plain; charset=utf-8";
+const SVG: &str = "image/svg+xml";
 
 macro_rules! pages {
     ($($name:literal)*) => {
@@ -26,67 +31,25 @@ const PAGES: [(&str, &str, &str); 20] = pages![
     "docs/limits" "docs/changes" "docs/draws" "docs/draws/my-entry"
 ];
 
-const FILES: [(&str, &str, &str); 12] = [
-    (
-        "/openapi.json",
-        "application/json",
-        include_str!("../files/openapi.json"),
-    ),
-    (
-        "/docs/style.css",
-        "text/css; charset=utf-8",
-        include_str!("../files/style.css"),
-    ),
-    (
-        "/docs/script.js",
-        "text/javascript; charset=utf-8",
-        include_str!("../files/script.js"),
-    ),
-    (
-        "/docs/search.json",
-        "application/json",
-        include_str!("../files/search.json"),
-    ),
-    (
-        "/docs/client.mjs",
-        "text/javascript; charset=utf-8",
-        include_str!("../../../infra/clients/typescript/client.mjs"),
-    ),
-    (
-        "/docs/photo.mjs",
-        "text/javascript; charset=utf-8",
-        include_str!("../../../infra/clients/typescript/photo.mjs"),
-    ),
-    (
-        "/docs/client.php",
-        "text/plain; charset=utf-8",
-        include_str!("../../../infra/clients/php/client.php"),
-    ),
-    (
-        "/docs/africastalking.php",
-        "text/plain; charset=utf-8",
-        include_str!("../../../infra/clients/php/africastalking.php"),
-    ),
-    (
-        "/docs/campaign_entry.py",
-        "text/plain; charset=utf-8",
-        include_str!("../../../infra/clients/python/campaign_entry.py"),
-    ),
-    (
-        "/llms.txt",
-        "text/plain; charset=utf-8",
-        include_str!("../files/llms.txt"),
-    ),
-    (
-        "/robots.txt",
-        "text/plain; charset=utf-8",
-        "User-agent: *\nDisallow: /api/\n",
-    ),
-    (
-        "/favicon.ico",
-        "image/svg+xml",
-        include_str!("../files/favicon.svg"),
-    ),
+macro_rules! files {
+    ($($path:literal $content_type:ident $text:expr;)*) => {
+        [$(($path, $content_type, $text)),*]
+    };
+}
+
+const FILES: [(&str, &str, &str); 12] = files![
+    "/openapi.json" JSON include_str!("../files/openapi.json");
+    "/docs/style.css" CSS include_str!("../files/style.css");
+    "/docs/script.js" SCRIPT include_str!("../files/script.js");
+    "/docs/search.json" JSON include_str!("../files/search.json");
+    "/docs/client.mjs" SCRIPT include_str!("../../../infra/clients/typescript/client.mjs");
+    "/docs/photo.mjs" SCRIPT include_str!("../../../infra/clients/typescript/photo.mjs");
+    "/docs/client.php" TEXT include_str!("../../../infra/clients/php/client.php");
+    "/docs/africastalking.php" TEXT include_str!("../../../infra/clients/php/africastalking.php");
+    "/docs/campaign_entry.py" TEXT include_str!("../../../infra/clients/python/campaign_entry.py");
+    "/llms.txt" TEXT include_str!("../files/llms.txt");
+    "/robots.txt" TEXT "User-agent: *\nDisallow: /api/\n";
+    "/favicon.ico" SVG include_str!("../files/favicon.svg");
 ];
 
 pub(crate) const MISSING_PAGE: File = File {

@@ -34,17 +34,21 @@ pub struct PersonRecords {
 }
 
 impl PersonRecords {
+    /// Without their receipts.
+    pub fn submissions_alone(&self) -> impl Iterator<Item = &Submission> {
+        self.submissions.iter().map(|(submission, _)| submission)
+    }
+
     /// Submissions that are not settled. They need the phone, so they postpone an erasure.
     pub fn unsettled(&self) -> impl Iterator<Item = &Submission> {
-        let submissions = self.submissions.iter().map(|(submission, _)| submission);
-        submissions.filter(|submission| !submission.status.is_terminal())
+        self.submissions_alone()
+            .filter(|submission| !submission.status.is_terminal())
     }
 
     /// Instant prizes that were won. The winner can be called only while the phone is held.
     pub fn instant_prizes(&self) -> impl Iterator<Item = &str> {
-        self.submissions
-            .iter()
-            .filter_map(|(submission, _)| submission.status.instant_win())
+        self.submissions_alone()
+            .filter_map(|submission| submission.status.instant_win())
     }
 
     /// True if the person was erased, and all that is held is what they used of the limits.
@@ -214,10 +218,11 @@ pub fn check_settled(held: &PersonRecords) -> Result<()> {
 async fn check_drawn(tables: &Tables, held: &PersonRecords, now: Timestamp) -> Result<()> {
     let mut draws = openings::with_openings(tables, &held.scope, now).await?;
     draws.retain(|draw| {
-        let mut submissions = held.submissions.iter();
         let is_in = |at| draws::is_in_period(draw, at);
-        draw.outcome.is_none()
-            && submissions.any(|(submission, _)| submission.times_accepted().any(is_in))
+        let mut accepted = held
+            .submissions_alone()
+            .flat_map(Submission::times_accepted);
+        draw.outcome.is_none() && accepted.any(is_in)
     });
     for draw in &draws {
         // The record's time of the round is the chain's.
@@ -440,11 +445,8 @@ async fn record(
     now: Timestamp,
 ) -> Result<()> {
     for held in held {
-        let submissions: Vec<_> = held
-            .submissions
-            .iter()
-            .map(|(submission, _)| submission.submission_id)
-            .collect();
+        let submissions = held.submissions_alone().map(|one| one.submission_id);
+        let submissions: Vec<_> = submissions.collect();
         let details = json!({ "submissions": submissions, "photos": held.photos().count() });
         let action = Action::new(name).in_scope(&held.scope).with(details);
         let action = why

@@ -93,7 +93,7 @@ fn count(held: &PersonRecords) -> Value {
     json!({
         "campaign": held.scope.campaign,
         "environment": held.scope.environment,
-        "submissions": held.submissions.iter().map(|(submission, _)| submission.submission_id).collect::<Vec<_>>(),
+        "submissions": held.submissions_alone().map(|one| one.submission_id).collect::<Vec<_>>(),
         "unsettled": held.unsettled().count(),
         "photos": held.photos().count(),
         "instant_prizes": held.instant_prizes().count(),

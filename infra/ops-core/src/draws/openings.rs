@@ -168,7 +168,7 @@ pub(crate) async fn erase_person(
     held: &PersonRecords,
     now: Timestamp,
 ) -> Result<()> {
-    let submissions = || held.submissions.iter().map(|(submission, _)| submission);
+    let submissions = || held.submissions_alone();
     let Some(made_at) = submissions().map(|one| one.created_at).min() else {
         return Ok(());
     };

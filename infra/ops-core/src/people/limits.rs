@@ -24,8 +24,7 @@ const FACTS: &Columns = &[
 impl PersonRecords {
     /// The newest [`MAX_SUBMISSIONS`].
     pub fn shown_submissions(&self) -> impl Iterator<Item = &Submission> {
-        let submissions = self.submissions.iter().map(|(submission, _)| submission);
-        submissions.take(MAX_SUBMISSIONS)
+        self.submissions_alone().take(MAX_SUBMISSIONS)
     }
 
     pub(crate) fn as_json(&self, now: Timestamp) -> Value {

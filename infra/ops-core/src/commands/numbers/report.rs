@@ -38,8 +38,16 @@ type BarTable = (
     Option<&'static str>,
 );
 
+const fn by_submissions(
+    title: &'static str,
+    list: &'static str,
+    columns: &'static Columns,
+) -> BarTable {
+    (title, list, columns, SUBMISSIONS.1, None)
+}
+
 const TABLES: [BarTable; 10] = [
-    (
+    by_submissions(
         "Days",
         "/days",
         &[
@@ -49,17 +57,13 @@ const TABLES: [BarTable; 10] = [
             ("NEW PHONES", "/new_phones"),
             ("ACTIVE PHONES", "/active_phones"),
         ],
-        SUBMISSIONS.1,
-        None,
     ),
-    (
+    by_submissions(
         "Hours of the last day",
         "/last_hours",
         &[("HOUR", "/hour"), SUBMISSIONS, ENTRIES],
-        SUBMISSIONS.1,
-        None,
     ),
-    (
+    by_submissions(
         "Outcomes",
         "/outcomes",
         &[
@@ -68,31 +72,23 @@ const TABLES: [BarTable; 10] = [
             SUBMISSIONS,
             ENTRIES,
         ],
-        SUBMISSIONS.1,
-        None,
     ),
-    (
+    by_submissions(
         "Regions",
         "/regions",
         &[("REGION", "/region"), SUBMISSIONS, ENTRIES],
-        SUBMISSIONS.1,
-        None,
     ),
-    (
+    by_submissions(
         "Channels",
         "/channels",
         &[("CHANNEL", "/channel"), SUBMISSIONS, ENTRIES],
-        SUBMISSIONS.1,
-        None,
     ),
-    (
+    by_submissions(
         "Branches",
         "/branches",
         &[("BRANCH", "/branch"), SUBMISSIONS, ENTRIES],
-        SUBMISSIONS.1,
-        None,
     ),
-    (
+    by_submissions(
         "Receipts",
         "/receipts",
         &[
@@ -101,16 +97,8 @@ const TABLES: [BarTable; 10] = [
             SUBMISSIONS,
             ENTRIES,
         ],
-        SUBMISSIONS.1,
-        None,
     ),
-    (
-        "Prizes",
-        "/prizes",
-        &[PRIZE, ("WON", "/submissions")],
-        SUBMISSIONS.1,
-        None,
-    ),
+    by_submissions("Prizes", "/prizes", &[PRIZE, ("WON", "/submissions")]),
     (
         "Entries of a phone",
         "/entries_per_phone",
