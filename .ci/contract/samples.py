@@ -1,7 +1,9 @@
 """Runs the samples of the reference pages as a reader would: under the file names that the pages give, with BASE and KEY set.
 
-usage: samples.py BASE FOLDER    (KEY_OF_CODES and KEY_OF_RECEIPTS are test keys of campaigns with codes and with receipts)
+usage: samples.py BASE FOLDER OPS...    (KEY_OF_CODES and KEY_OF_RECEIPTS are test keys of codes-2026 and of a campaign with receipts; OPS is the
+operator's command)
 """
+import contextlib
 import http.cookiejar
 import http.server
 import json
@@ -18,7 +20,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-base, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+base, folder, ops_command = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:]
 interpreters = {"sh": "bash", "js": "node", "php": "php", "py": sys.executable}
 endings = {"sh": "sh", "js": "mjs", "php": "php", "py": "py"}
 
@@ -115,14 +117,40 @@ for language, name in (("js", "enter.mjs"), ("php", "enter.php"), ("py", "enter.
     ran += 1
 
 
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
+@contextlib.contextmanager
+def serving(command, name, port, **env):
+    """A server of a sample, as long as it is used; its log is printed after a failure."""
+    log = (folder / f"{name}.log").open("w+")
+    command = [re.sub("800[01]", str(port), part) for part in command]
+    server = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, env={**os.environ, "PORT": str(port), **env})
+    try:
+        for _ in range(100):
+            try:
+                socket.create_connection(("127.0.0.1", port)).close()
+                break
+            except OSError:
+                assert server.poll() is None
+                time.sleep(0.1)
+        yield folder / f"{name}.log"
+    except Exception:
+        log.seek(0)
+        print(f"{name}:\n{log.read()}", file=sys.stderr)
+        raise
+    finally:
+        server.terminate()
+        server.wait()
+        log.close()
+
+
 def walk_through_form(command, name):
     """Runs the page with the entry form, and fills it in as a consumer would."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     address = f"http://127.0.0.1:{port}/"
-    log = (folder / f"{name}.log").open("w+")
-    server = subprocess.Popen([part.replace("8000", str(port)) for part in command], cwd=folder, stdout=log, stderr=log,
-                              env={**os.environ, "BASE": base, "KEY": codes, "PORT": str(port)})
 
     def consumer():
         browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
@@ -134,14 +162,7 @@ def walk_through_form(command, name):
         assert found, page
         return found[1]
 
-    try:
-        for _ in range(100):
-            try:
-                socket.create_connection(("127.0.0.1", port)).close()
-                break
-            except OSError:
-                assert server.poll() is None
-                time.sleep(0.1)
+    with serving(command, name, port, BASE=base, KEY=codes):
         open_page = consumer()
         assert "Namba ya simu" in open_page() and "-error" not in open_page()
         typed = {"phone": "0712", "code": "TEST-0-VALID.form", "consent": "on"}
@@ -168,14 +189,6 @@ def walk_through_form(command, name):
             time.sleep(0.5)
             page = open_page()
         assert "Umeingia" in page and reference(page) == late, page
-    except Exception:
-        log.seek(0)
-        print(f"{name}:\n{log.read()}", file=sys.stderr)
-        raise
-    finally:
-        server.terminate()
-        server.wait()
-        log.close()
 
 
 for caption, language, text in blocks("/docs/entry-form"):
@@ -183,6 +196,52 @@ for caption, language, text in blocks("/docs/entry-form"):
     if shutil.which(interpreters[language]) is not None:
         (folder / name).write_text(text + "\n")
         walk_through_form(command.split(), name)
+        ran += 1
+
+
+def receive_events(command, name):
+    """Runs a receiver, which takes the decision about an entry, and nothing that another one sends."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}/hook"
+
+    def ops(*words):
+        done = subprocess.run([*ops_command, "--json", "webhook", words[0], "--campaign", "codes-2026", "--environment", "test", *words[1:]],
+                              text=True, capture_output=True, timeout=60)
+        assert done.returncode == 0, done
+        return json.loads(done.stdout)
+
+    added = ops("add", "--url", url)
+    assert added["ping"]["reason"] == "connect", added
+    with serving(command, name, port, WEBHOOK_SECRET=added["secret"]) as log:
+        ops("test", added["endpoint"])
+        # Functions hear of an endpoint within five seconds.
+        time.sleep(6)
+        request = urllib.request.Request(
+            f"{base}/api/v1/submissions", json.dumps({"phone": "0756 345 678", "code": f"TEST-0-SLOW.{name}", "consent": True}).encode(),
+            {"Authorization": f"Bearer {codes}", "Content-Type": "application/json", "Idempotency-Key": f"webhook-{time.time_ns()}"})
+        with urllib.request.urlopen(request) as reply:
+            entry = json.load(reply)
+        assert entry["state"] == "unknown", entry
+        for _ in range(300):
+            if f"submission.accepted {entry['id']} accepted, revision" in log.read_text():
+                break
+            time.sleep(0.1)
+        assert f"submission.accepted {entry['id']}" in log.read_text() and "test.ping" in log.read_text()
+        forged = {"webhook-id": "evt_s4fkv7yfdfyhgxhnecjfwc67km", "webhook-timestamp": str(int(time.time())), "webhook-signature": "v1,AAAA"}
+        try:
+            urllib.request.urlopen(urllib.request.Request(url, b'{"type":"forged","data":{}}', forged))
+            raise AssertionError("a forged event is taken")
+        except urllib.error.HTTPError as refused:
+            assert refused.code == 400, refused
+        assert "forged" not in log.read_text()
+    ops("remove", added["endpoint"], "--yes")
+
+
+for caption, language, text in blocks("/docs/webhooks"):
+    named = re.match(r"`(\S+)`: run `(.+)`", caption)
+    if named and shutil.which(interpreters[language]) is not None:
+        (folder / named[1]).write_text(text + "\n")
+        receive_events(named[2].split(), named[1])
         ran += 1
 
 

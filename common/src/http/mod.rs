@@ -13,3 +13,4 @@ pub mod request;
 pub mod routes;
 pub mod schema;
 pub mod submission;
+pub mod webhook;

@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 /// Members that come first in an object of the description.
-const FIRST: &str = "openapi info servers security tags paths components title operationId name in \
+const FIRST: &str = "openapi info servers security tags paths webhooks components title operationId name in \
                      required summary description parameters requestBody type format schema";
 
 /// Fields in the schema's order.

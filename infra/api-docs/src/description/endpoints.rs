@@ -1,4 +1,4 @@
-//! The endpoints: their parameters, bodies and replies.
+//! The endpoints, and the calls that the service makes: parameters, bodies and replies.
 
 use std::collections::BTreeMap;
 
@@ -35,6 +35,15 @@ pub(super) struct Endpoint {
     /// Errors in addition to those of every endpoint.
     #[serde(default)]
     refusals: Vec<Refusal>,
+}
+
+/// A call that the service makes; it has its responses in words.
+#[derive(Deserialize)]
+pub(super) struct Webhook {
+    #[serde(flatten)]
+    words: Map<String, Value>,
+    parameters: Vec<String>,
+    request: Body,
 }
 
 #[derive(Deserialize)]
@@ -76,21 +85,32 @@ pub(super) struct Refusal {
 
 impl Endpoint {
     pub(super) fn into_value(self, method: &str, shared: &[Refusal], request_id: &str) -> Value {
-        let names = self.parameters.iter().map(String::as_str).chain(COMMON);
-        let parameters: Value = names.map(|name| reference("parameters", name)).collect();
+        let parameters = references(self.parameters.iter().map(String::as_str).chain(COMMON));
         let refusals = self.refusals.iter().chain(shared);
         let mut responses = error_replies(method, refusals, request_id);
         responses.insert("200".to_owned(), self.reply.into_value());
         let mut endpoint = self.words;
         endpoint.insert("parameters".to_owned(), parameters);
         endpoint.insert("responses".to_owned(), Value::Object(responses));
-        let body = |body: Body| json!({ "required": true, "content": body.into_content() });
-        endpoint.extend(
-            self.request
-                .map(|request| ("requestBody".to_owned(), body(request))),
-        );
+        endpoint.extend(self.request.map(Body::into_request));
         Value::Object(endpoint)
     }
+}
+
+impl Webhook {
+    pub(super) fn into_value(self) -> Value {
+        let parameters = references(self.parameters.iter().map(String::as_str));
+        let mut call = self.words;
+        call.insert("parameters".to_owned(), parameters);
+        call.extend([self.request.into_request()]);
+        Value::Object(call)
+    }
+}
+
+fn references<'a>(parameters: impl Iterator<Item = &'a str>) -> Value {
+    parameters
+        .map(|name| reference("parameters", name))
+        .collect()
 }
 
 impl Reply {
@@ -110,6 +130,11 @@ impl Reply {
 }
 
 impl Body {
+    fn into_request(self) -> (String, Value) {
+        let request = json!({ "required": true, "content": self.into_content() });
+        ("requestBody".to_owned(), request)
+    }
+
     /// The JSON body. `x-order` records the order of examples, which JSON objects do not keep.
     fn into_content(self) -> Value {
         let schema = reference("schemas", &self.schema);

@@ -18,7 +18,7 @@ use common::http::schema::{RequestId, Slug, Uuid};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use self::endpoints::{Endpoint, Refusal};
+use self::endpoints::{Endpoint, Refusal, Webhook};
 pub use self::replies::Replies;
 use self::replies::{members, open};
 use crate::EXAMPLE_BASE_URL;
@@ -36,7 +36,11 @@ struct Source {
     schemas: Map<String, Value>,
     refusals: Vec<Refusal>,
     paths: BTreeMap<String, BTreeMap<String, Endpoint>>,
+    webhooks: BTreeMap<String, BTreeMap<String, Webhook>>,
 }
+
+/// Parameters with this prefix are of calls that the service makes.
+const OF_WEBHOOKS: &str = "Webhook";
 
 /// [`EXAMPLE_BASE_URL`] stands for the deployment.
 pub fn describe(replies: Replies) -> Value {
@@ -49,6 +53,7 @@ pub fn describe(replies: Replies) -> Value {
         schemas,
         refusals,
         paths,
+        webhooks,
     } = source();
     for described in parameters.values_mut().chain(headers.values_mut()) {
         add_type(&mut described["schema"]);
@@ -59,6 +64,9 @@ pub fn describe(replies: Replies) -> Value {
         .unwrap_or_default();
     if replies == Replies::Open {
         headers.values_mut().for_each(open);
+        let sent = parameters.iter_mut();
+        sent.filter(|(name, _)| name.starts_with(OF_WEBHOOKS))
+            .for_each(|(_, parameter)| open(parameter));
     }
     let of_method = |(method, endpoint): (String, Endpoint)| {
         let endpoint = endpoint.into_value(&method, &refusals, id.as_str().unwrap_or_default());
@@ -67,6 +75,13 @@ pub fn describe(replies: Replies) -> Value {
     let of_path = |(path, methods): (String, BTreeMap<_, _>)| {
         let methods: Map<_, _> = methods.into_iter().map(of_method).collect();
         (path, Value::Object(methods))
+    };
+    let of_webhook = |(name, methods): (String, BTreeMap<String, Webhook>)| {
+        let methods = methods.into_iter();
+        let methods: Map<_, _> = methods
+            .map(|(method, call)| (method, call.into_value()))
+            .collect();
+        (name, Value::Object(methods))
     };
     json!({
         "openapi": "3.1.0",
@@ -80,6 +95,7 @@ pub fn describe(replies: Replies) -> Value {
         "security": [{ "ApiKey": [] }],
         "tags": tags,
         "paths": paths.into_iter().map(of_path).collect::<Map<_, _>>(),
+        "webhooks": webhooks.into_iter().map(of_webhook).collect::<Map<_, _>>(),
         "components": {
             "schemas": schemas::all(replies, schemas),
             "headers": headers,

@@ -1,4 +1,4 @@
-//! Request and reply objects, from Rust types.
+//! Objects of requests, replies and events, from Rust types.
 
 use common::http::campaign::CampaignObject;
 use common::http::code_check::PrecheckObject;
@@ -6,6 +6,7 @@ use common::http::lookup::LookupObject;
 use common::http::receipt::ReceiptObject;
 use common::http::reply::ErrorBody;
 use common::http::submission::SubmissionObject;
+use common::http::webhook::EventObject;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
@@ -57,6 +58,7 @@ fn replies() -> Map<String, Value> {
     generator.subschema_for::<LookupObject<'_>>();
     generator.subschema_for::<ReceiptObject>();
     generator.subschema_for::<ErrorBody<'_>>();
+    generator.subschema_for::<EventObject>();
     generator.take_definitions(true)
 }
 

@@ -57,6 +57,7 @@ const GROUPS: [(&str, &[Page]); 4] = [
                 "idempotency.md"
             ),
             prose!("/docs/polling", "Polling", "polling.md"),
+            prose!("/docs/webhooks", "Webhooks", "webhooks.md"),
             prose!("/docs/receipts", "Receipts, step by step", "receipts.md"),
             prose!("/docs/gateway", "API Gateway replies", "gateway.md"),
             prose!("/docs/going-live", "Going live", "going-live.md"),
@@ -172,6 +173,7 @@ fn include(source: &Source<'_>, name: &str) -> String {
     match name {
         "enter" => samples::enter(),
         "forms" => samples::forms(),
+        "receivers" => samples::receivers(),
         "common-parameters" => endpoints::common_parameters(source),
         "rate-limit-headers" => fields(
             "reply",
@@ -187,6 +189,7 @@ fn include(source: &Source<'_>, name: &str) -> String {
         }
         "message-keys" => tables::message_keys(source.schema("MessageKey")),
         "objects" => objects::of_page(source, "/docs/outcomes"),
+        "event" => objects::of_page(source, "/docs/webhooks"),
         "display-status" => tables::display_statuses(),
         "test-codes" => tables::test_codes(),
         "test-receipts" => tables::test_receipts(),

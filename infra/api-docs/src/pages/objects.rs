@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::markdown::{field, fields, heading, table};
 use super::{Source, at, linked, text_of, texts};
 
-const PLACES: [(&str, &str); 6] = [
+const PLACES: [(&str, &str); 7] = [
     (
         "/docs/endpoints/campaign",
         "Campaign CampaignStatus CampaignReceipt PhotoType ProductRange Product Branch",
@@ -24,6 +24,7 @@ const PLACES: [(&str, &str); 6] = [
         "SubmissionState ReviewStatus DisplayStatus",
     ),
     ("/docs/errors", "ErrorBody Error FieldProblem ErrorCode"),
+    ("/docs/webhooks", "WebhookEvent EventType"),
 ];
 
 pub(super) fn of_page(source: &Source<'_>, path: &str) -> String {

@@ -26,6 +26,11 @@ const FORMS: [File; 2] = files![
     "js" "form.mjs" "node form.mjs",
     "php" "form.php" "php -S 127.0.0.1:8000 form.php",
 ];
+const RECEIVERS: [File; 3] = files![
+    "php" "webhook.php" "php -S 127.0.0.1:8001 webhook.php",
+    "js" "webhook.mjs" "node webhook.mjs",
+    "py" "webhook.py" "python3 webhook.py",
+];
 
 pub(super) fn enter() -> String {
     files(&ENTER)
@@ -33,6 +38,10 @@ pub(super) fn enter() -> String {
 
 pub(super) fn forms() -> String {
     files(&FORMS)
+}
+
+pub(super) fn receivers() -> String {
+    files(&RECEIVERS)
 }
 
 fn files(files: &[File]) -> String {

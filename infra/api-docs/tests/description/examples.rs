@@ -5,6 +5,8 @@ use super::*;
 /// Bodies: path, and schema with examples.
 fn bodies(description: &Value) -> Vec<(String, Value)> {
     let mut bodies = Vec::new();
+    let event = &description["webhooks"]["event"]["post"]["requestBody"]["content"];
+    bodies.push(("the event".to_owned(), event["application/json"].clone()));
     for (method, path, endpoint) in endpoints(description) {
         let request = &endpoint["requestBody"]["content"]["application/json"];
         if request.is_object() {
