@@ -6,6 +6,7 @@ mod numbers;
 mod phone;
 mod submission;
 mod time;
+mod webhook;
 
 use clap::Parser;
 use common::app::auth::DEFAULT_PER_MINUTE;
@@ -25,8 +26,9 @@ pub(crate) use self::numbers::{CountAction, NumbersArgs};
 pub(crate) use self::phone::{PhoneChangeArgs, PhoneCommand};
 pub(crate) use self::submission::{CorrectionArgs, ListArgs};
 pub(crate) use self::time::Moment;
+pub(crate) use self::webhook::{EndpointArgs, ReplayArgs, WebhookCommand};
 
-/// Operate the Campaign Entry Service: campaigns, API keys, codes, submissions, phones
+/// Operate the Campaign Entry Service: campaigns, API keys, codes, submissions, phones, webhooks
 ///
 /// The environment says which stack to work on: it has the names of the tables (CAMPAIGNS_TABLE and others, from the
 /// stack's outputs) and the same AWS credentials as for every AWS tool.
@@ -78,6 +80,9 @@ pub(crate) enum Command {
     /// Block and unblock phones; list the blocked ones
     #[command(subcommand)]
     Phone(PhoneCommand),
+    /// Send events about submissions to a brand's server: add endpoints, test, stop and replay
+    #[command(subcommand)]
+    Webhook(WebhookCommand),
     /// Rotate the deployment's secret, under which the keys of codes are encrypted
     #[command(subcommand)]
     Secret(SecretCommand),
@@ -129,6 +134,7 @@ impl Command {
                 | Self::Person(PersonCommand::Find { .. })
                 | Self::Phone(PhoneCommand::List { .. })
                 | Self::Draw(DrawCommand::Verify(_))
+                | Self::Webhook(WebhookCommand::List { .. } | WebhookCommand::Deliveries { .. })
         )
     }
 }
@@ -239,7 +245,8 @@ pub(crate) enum CodeCommand {
 
 #[derive(Subcommand)]
 pub(crate) enum SecretCommand {
-    /// Create a new version of the secret and encrypt all code books under it, or finish an interrupted rotation
+    /// Create a new version of the secret and encrypt all code books and webhooks' secrets under it, or finish an
+    /// interrupted rotation
     Rotate,
 }
 

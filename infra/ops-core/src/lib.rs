@@ -12,6 +12,7 @@
 //! - [`review`] serves the review screen, one submission after the other;
 //! - [`audit`] records who does what; `write_guard` refuses unrecorded writes; `identity` is the
 //!   operator's;
+//! - [`webhooks`] adds and tests endpoints of brands' servers, and sends events again;
 //! - [`draws`] freezes entries and draws winners so that anyone can check it;
 //! - [`statistics`] reads and verifies the statistics; [`pace`] estimates a backlog's time;
 //! - [`smoke`] calls every endpoint of a deployment;
@@ -53,6 +54,7 @@ pub mod submissions;
 pub mod tables;
 mod terminal;
 mod view;
+pub mod webhooks;
 mod write_guard;
 
 pub use cli::command;

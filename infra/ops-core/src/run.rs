@@ -8,7 +8,8 @@ use futures_util::future::BoxFuture;
 use crate::audit::BY_VARIABLE;
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    audit, campaign, code, draw, key, numbers, person, phone, secret, smoke, submission, whoami,
+    audit, campaign, code, draw, key, numbers, person, phone, secret, smoke, submission, webhook,
+    whoami,
 };
 use crate::export;
 use crate::prelude::*;
@@ -122,6 +123,10 @@ async fn execute(
             .await
         }
         Command::Phone(command) => phone::run(command, &env, clock, terminal).await,
+        Command::Webhook(command) => {
+            let tables = connection::tables(&env).await?;
+            Box::pin(webhook::run(command, &tables, clock, terminal)).await
+        }
     }
 }
 

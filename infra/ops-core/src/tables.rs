@@ -3,6 +3,7 @@
 use std::pin::pin;
 
 use common::aws::deployment_secret::DeploymentSecrets;
+use common::aws::event_queue::EventQueue;
 use common::store::api_keys::ApiKeys;
 use common::store::campaign_versions::CampaignVersions;
 use common::store::campaigns::Campaigns;
@@ -14,6 +15,8 @@ use common::store::statistics::Statistics;
 use common::store::submission_writes::SubmissionStore;
 use common::store::submissions::Submissions;
 use common::store::table_pages::TablePage;
+use common::store::webhook_deliveries::WebhookDeliveries;
+use common::store::webhook_endpoints::WebhookEndpoints;
 use futures_util::Stream;
 
 use crate::audit::Audit;
@@ -31,6 +34,8 @@ pub struct Tables {
     /// Deletion of ended campaigns' personal data; only read.
     pub retention: RetentionTable,
     pub store: SubmissionStore,
+    pub webhook_endpoints: WebhookEndpoints,
+    pub webhook_deliveries: WebhookDeliveries,
     pub audit: Audit,
     aws: Aws,
     pub(crate) env: Env,
@@ -66,6 +71,8 @@ impl Tables {
             draws: Draws::from_env(env, client)?,
             retention: RetentionTable::from_env(env, client)?,
             store: SubmissionStore::from_env(env, client)?,
+            webhook_endpoints: WebhookEndpoints::from_env(env, &aws)?,
+            webhook_deliveries: WebhookDeliveries::from_env(env, client)?,
             audit,
             aws,
             env: env.clone(),
@@ -74,6 +81,10 @@ impl Tables {
 
     pub fn photos(&self) -> Result<Photos, ConfigError> {
         Photos::from_env(&self.env, &self.aws)
+    }
+
+    pub(crate) fn event_queue(&self) -> Result<EventQueue, ConfigError> {
+        EventQueue::from_env(&self.env, &self.aws)
     }
 
     pub(crate) fn s3(&self) -> aws_sdk_s3::Client {

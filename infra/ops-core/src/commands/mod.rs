@@ -13,6 +13,7 @@ pub(crate) mod phone;
 pub(crate) mod secret;
 pub(crate) mod smoke;
 pub(crate) mod submission;
+pub(crate) mod webhook;
 pub(crate) mod whoami;
 
 fn phone_or_typed(argument: &str, terminal: &mut Terminal<'_>) -> Result<Phone> {

@@ -12,19 +12,19 @@ pub(crate) async fn run(command: SecretCommand, tables: &Tables, now: Timestamp)
     }
 }
 
-/// Re-encrypts every code book under a new version of the secret, or finishes an interrupted
+/// Re-encrypts every code book and webhook's secret under a new version of the secret, or finishes an interrupted
 /// rotation.
 async fn rotate(tables: &Tables, now: Timestamp) -> Result<Report> {
     let action = Action::new("secret.rotate");
     tables.audit.append(action, now).await?;
     let books = &tables.code_books;
     let mut secret = books.secrets().current().await?;
-    let mut encrypted = encrypt_all(books, &secret).await?;
-    let is_new = encrypted == 0;
+    let mut encrypted = encrypt_all(tables, &secret).await?;
+    let is_new = encrypted == Encrypted::default();
     if is_new {
         let new = hex::encode(random::bytes::<32>());
         secret = books.secrets().rotate(&new).await?;
-        encrypted = encrypt_all(books, &secret).await?;
+        encrypted = encrypt_all(tables, &secret).await?;
     }
     let made = if is_new {
         "The deployment's secret has a new version"
@@ -34,19 +34,32 @@ async fn rotate(tables: &Tables, now: Timestamp) -> Result<Report> {
     };
     let version = &secret.id;
     let text = format!(
-        "{made}: {version}. {encrypted} code books are encrypted under it; codes and batches are what they were. \
-         Replace the copy of the secret that you keep."
+        "{made}: {version}. {} code books and {} webhooks' secrets are encrypted under it; codes, batches and these secrets are \
+         what they were. Replace the copy of the secret that you keep.",
+        encrypted.books, encrypted.webhooks
     );
-    let json = json!({ "secret_version": version, "is_new": is_new, "books": encrypted });
+    let json = json!({
+        "secret_version": version, "is_new": is_new, "books": encrypted.books, "webhooks": encrypted.webhooks,
+    });
     Ok(Report::new(json, text))
 }
 
-/// Returns how many were under another version.
-async fn encrypt_all(books: &CodeBooks, secret: &Arc<SecretVersion>) -> Result<usize> {
-    let mut encrypted = 0;
+/// Records that were under another version.
+#[derive(Default, PartialEq, Eq)]
+struct Encrypted {
+    books: usize,
+    webhooks: usize,
+}
+
+async fn encrypt_all(tables: &Tables, secret: &Arc<SecretVersion>) -> Result<Encrypted> {
+    let (books, endpoints) = (&tables.code_books, &tables.webhook_endpoints);
+    let mut encrypted = Encrypted::default();
     for scope in books.scopes().await? {
         let reencrypt = || async { Ok(books.reencrypt(&scope, secret).await) };
-        encrypted += usize::from(book::until_saved(reencrypt).await?);
+        encrypted.books += usize::from(book::until_saved(reencrypt).await?);
+    }
+    for endpoint in endpoints.list_all().await? {
+        encrypted.webhooks += usize::from(endpoints.reencrypt(&endpoint, secret).await?);
     }
     Ok(encrypted)
 }

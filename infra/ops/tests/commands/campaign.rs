@@ -67,6 +67,7 @@ async fn a_campaign_is_shown_in_the_words_of_its_file() {
                 { "data": "limits", "kept_until": null, "live": null, "test": null },
             ],
             "codes": { "test": { "minted": 0, "imported": 0 }, "live": { "minted": 0, "imported": 0 } },
+            "webhooks_failing": [],
         })
     );
     insta::assert_snapshot!(stack.fine("campaign show chai-bora-2026").await, @"

@@ -115,6 +115,7 @@ async fn schema_takes_what_the_reader_takes() {
             "codes",
             "pause_change",
             "retention_progress",
+            "webhooks_failing",
         ] {
             fields.remove(beside);
         }

@@ -48,3 +48,4 @@ mod unknown_attributes;
 mod unreadable;
 mod usage;
 mod walk;
+mod webhook;

@@ -11,6 +11,7 @@ use common::domain::key_encryption::DeploymentSecret;
 use common::domain::message::MessageKey;
 use common::domain::scope::Environment;
 use common::domain::submission::{Submission, SubmissionStatus};
+use common::domain::webhook::DeliveryStatus;
 use common::random;
 use common::store::review_locks::{ReviewLock, ReviewLocks};
 use local::stack::Options;
@@ -28,6 +29,7 @@ use crate::draw::{entered, freeze};
 use crate::review::{CODE, as_it_is, photo, typed, with_receipt};
 use crate::submission::{submission, waiting, write};
 use crate::support::{CHAI, Ended, NOW, Stack, chai, live, run};
+use crate::webhook;
 
 /// A guarded stack with a campaign, a key and codes.
 async fn guarded(used: &iam_guard::Record) -> Stack {
@@ -140,6 +142,7 @@ async fn of_viewer(stack: &Stack, turn: u64) -> String {
     let shown = stack.json(format!("submission show {id}")).await;
     let reference = text_of(&shown["submissions"][0]["ref"]);
     let draw = frozen(stack, turn).await;
+    webhook::added(stack, &webhook::receiver().await).await;
     let folder = stack.folder.path().display();
     format!(
         "\
@@ -159,6 +162,8 @@ draw show {CAMPAIGN} --draw {draw}
 draw show {CAMPAIGN}
 draw show {CAMPAIGN} --draw {draw} --sheet {folder}/sheet-{turn}.html
 numbers {CAMPAIGN}
+webhook list {CAMPAIGN} --environment live
+webhook deliveries {CAMPAIGN} --environment live
 whoami"
     )
 }
@@ -205,6 +210,11 @@ async fn of_operator(stack: &Stack, turn: u64) -> String {
     let in_a_draw = entered(stack, "0711000002", 1).await.reference();
     let freeze = freeze(stack, "operators", "--prize Kettle=1");
     let draw = format!("{CAMPAIGN} --draw {}", frozen(stack, turn).await);
+    let receiver = webhook::receiver().await;
+    let added = webhook::added(stack, &receiver).await;
+    let endpoint = format!("{scope} {}", text_of(&added["endpoint"]));
+    let event = webhook::failed(stack, &added, DeliveryStatus::GivenUp).await;
+    let url = &receiver.url;
     let folder = stack.folder.path().display();
     // The book tells whether a code is one of the campaign, and its keys are encrypted. To tell a
     // photo that is gone takes a right of admins; here there are none. Nothing is counted here, and
@@ -250,6 +260,14 @@ draw confirm {draw} --winner 2
 draw hand-over {draw} --winner 2
 draw certificate {draw} --output {folder}/page.html
 phone unblock {CAMPAIGN} --why mistake 0712345678
+webhook add {scope} --url '{url}'
+webhook test {endpoint}
+webhook replay {scope} --event {event}
+webhook replay {scope} --from 2026-03-01 --to 2026-03-31 --yes
+webhook rotate {endpoint}
+webhook stop {endpoint}
+webhook start {endpoint}
+webhook remove {endpoint} --yes
 audit list"
     )
 }

@@ -66,7 +66,10 @@ async fn rotation_encrypts_every_book_and_keeps_its_keys() {
         "so does a new one"
     );
     let said = stack.fine("secret rotate").await;
-    assert_contains!(said, "2 code books are encrypted under it");
+    assert_contains!(
+        said,
+        "2 code books and 0 webhooks' secrets are encrypted under it"
+    );
     assert_lacks!(said, version);
 }
 
@@ -95,7 +98,7 @@ async fn rotation_that_was_cut_short_is_finished_first() {
     let finished = stack.json("secret rotate").await;
     assert_eq!(
         finished,
-        json!({ "secret_version": new.id, "is_new": false, "books": 1 })
+        json!({ "secret_version": new.id, "is_new": false, "books": 1, "webhooks": 0 })
     );
     assert_eq!(versions(&stack).await, [new.id.as_str(), &new.id]);
     assert_eq!(stack.json("secret rotate").await["is_new"], true);

@@ -5,6 +5,7 @@ use crate::campaign_file::write::{to_json, to_yaml};
 use crate::campaigns::summary;
 use crate::campaigns::versions::{stored, version};
 use crate::prelude::*;
+use crate::webhooks;
 
 pub(super) fn as_json(campaign: &Campaign, now: Timestamp) -> Result<Value> {
     let fields = Value::Object(to_json(campaign)?);
@@ -68,7 +69,21 @@ pub(super) async fn show(tables: &Tables, slug: &CampaignSlug, now: Timestamp) -
             json!({ "minted": minted, "imported": imported }),
         );
     }
+    let mut failing = Vec::new();
+    if campaign.webhooks {
+        for scope in slug.scopes() {
+            let listed = webhooks::list(tables, &scope).await?;
+            let words = listed
+                .iter()
+                .filter_map(|one| one.failing(campaign.timezone, now));
+            failing.extend(words);
+        }
+    }
+    for words in &failing {
+        push("webhook", words.clone());
+    }
     let more = [
+        ("webhooks_failing", json!(failing)),
         ("codes", Value::Object(codes)),
         ("pause_change", json!(pause)),
         (

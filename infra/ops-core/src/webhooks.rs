@@ -1,0 +1,499 @@
+//! Endpoints of brands' servers: added, tested, stopped, and sent events again.
+//!
+//! The URL of an endpoint may have a token, so audit rows and errors name its host alone.
+
+use common::aws::event_queue::QueuedEvent;
+use common::domain::cipher::SecretKey;
+use common::domain::webhook::{
+    DeliveryFailure, Endpoint, EndpointId, EndpointStatus, Event, EventId, EventType,
+    SignatureKind, WebhookSecret, WebhookUrl, current_events,
+};
+use common::store::submissions::Selection;
+use common::store::table_pages::TablePage;
+use common::upstream::http_client::Addresses;
+use common::upstream::webhook;
+
+use crate::prelude::*;
+use crate::tables::take_pages;
+
+#[derive(Clone, Debug)]
+pub struct NewEndpoint {
+    /// Not checked yet.
+    pub url: String,
+    /// Empty for [`EventType::DEFAULT`].
+    pub types: Vec<EventType>,
+    pub signature: SignatureKind,
+}
+
+/// Result of a test event.
+pub type Ping = Result<(), DeliveryFailure>;
+
+#[derive(Debug)]
+pub struct AddedEndpoint {
+    pub endpoint: Endpoint,
+    /// The brand's: the secret, or the public key of `v1a`. Shown once.
+    pub secret: String,
+    pub ping: Ping,
+}
+
+#[derive(Debug)]
+pub struct TestedEndpoint {
+    pub endpoint: Endpoint,
+    pub ping: Ping,
+}
+
+#[derive(Debug)]
+pub struct ListedEndpoint {
+    pub endpoint: Endpoint,
+    /// Events that were not delivered yet.
+    pub waiting: usize,
+}
+
+/// State of an endpoint at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// Never answered a test event.
+    Unproven,
+    Active,
+    Failing,
+    /// Failing for days: one event an hour is tried.
+    Suspended,
+    Stopped,
+}
+
+impl Standing {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unproven => "unproven",
+            Self::Active => "active",
+            Self::Failing => "failing",
+            Self::Suspended => "suspended",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
+pub fn standing(endpoint: &Endpoint, now: Timestamp) -> Standing {
+    match endpoint.status {
+        EndpointStatus::Unproven => Standing::Unproven,
+        EndpointStatus::Stopped => Standing::Stopped,
+        EndpointStatus::Active if endpoint.is_suspended(now) => Standing::Suspended,
+        EndpointStatus::Active if endpoint.failing_since.is_some() => Standing::Failing,
+        EndpointStatus::Active => Standing::Active,
+    }
+}
+
+impl ListedEndpoint {
+    /// A sentence, if it fails.
+    pub fn failing(&self, zone: Tz, now: Timestamp) -> Option<String> {
+        let Self { endpoint, waiting } = self;
+        let since = endpoint
+            .failing_since
+            .filter(|_| endpoint.is_failing(now))?;
+        let tried = match endpoint.is_suspended(now) {
+            true => "one is tried each hour, the others follow its success",
+            false => "they follow when it is back",
+        };
+        Some(format!(
+            "The webhook at {} fails since {}. Events that wait: {}; {tried}.",
+            endpoint.url.host(),
+            zoned_time(since, zone),
+            grouped(*waiting)
+        ))
+    }
+}
+
+pub async fn list(tables: &Tables, scope: &Scope) -> Result<Vec<ListedEndpoint>> {
+    let listed = async |endpoint: Endpoint| {
+        let waiting = tables.webhook_deliveries.count_waiting(&endpoint.endpoint);
+        let waiting = waiting.await?;
+        Ok::<_, Failure>(ListedEndpoint { endpoint, waiting })
+    };
+    let endpoints = tables.webhook_endpoints.list(scope).await?;
+    concurrently(endpoints.into_iter().map(listed)).await
+}
+
+/// JSON without the URL.
+pub(crate) fn endpoint_json(endpoint: &Endpoint, now: Timestamp) -> Value {
+    json!({
+        "endpoint": endpoint.endpoint,
+        "campaign": endpoint.scope.campaign,
+        "environment": endpoint.scope.environment,
+        "host": endpoint.url.host(),
+        "status": standing(endpoint, now),
+        "types": endpoint.types,
+        "signature": endpoint.signature,
+        "failing_since": endpoint.failing_since,
+        "last_success_at": endpoint.last_success_at,
+        "created_at": endpoint.created_at,
+        "by": endpoint.by,
+    })
+}
+
+/// The endpoint with an id, or all of the scope.
+pub async fn chosen(
+    tables: &Tables,
+    scope: &Scope,
+    id: Option<&EndpointId>,
+) -> Result<Vec<Endpoint>> {
+    match id {
+        Some(id) => Ok(vec![find(tables, scope, id.as_str()).await?]),
+        None => Ok(tables.webhook_endpoints.list(scope).await?),
+    }
+}
+
+/// By its id, as `ops webhook list` shows it.
+pub async fn find(tables: &Tables, scope: &Scope, id: &str) -> Result<Endpoint> {
+    let id: Option<EndpointId> = id.parse().ok();
+    let found = match &id {
+        Some(id) => tables.webhook_endpoints.get(scope, id).await?,
+        None => None,
+    };
+    found.ok_or_else(|| {
+        failure!(
+            "endpoint_unknown",
+            "{} has no endpoint with this id; `ops webhook list` shows the ids",
+            scope_in_words(scope)
+        )
+    })
+}
+
+/// Adds an endpoint and sends it a test event, after whose success it is active.
+pub async fn add(
+    tables: &Tables,
+    scope: &Scope,
+    new: NewEndpoint,
+    now: Timestamp,
+) -> Result<AddedEndpoint> {
+    let url = parse_url(tables, &new.url)?;
+    tables.campaign(&scope.campaign).await?;
+    let types = match new.types.is_empty() {
+        true => EventType::DEFAULT.to_vec(),
+        false => new.types,
+    };
+    let endpoint = Endpoint {
+        scope: scope.clone(),
+        endpoint: EndpointId::from_random(random::bytes()),
+        url,
+        types,
+        signature: new.signature,
+        status: EndpointStatus::Unproven,
+        failing_since: None,
+        last_success_at: None,
+        created_at: now,
+        by: tables.audit.operator_in_full().await?,
+        revision: 0,
+    };
+    let secret = new_secret();
+    let details = json!({ "types": endpoint.types, "signature": endpoint.signature });
+    record(tables, "webhook.add", &endpoint, details, now).await?;
+    if !tables.webhook_endpoints.add(&endpoint, &secret).await? {
+        bail!(
+            "too_many_endpoints",
+            "{} has {} endpoints, the most there can be; `ops webhook remove` makes room",
+            scope_in_words(scope),
+            Endpoint::MAX_PER_SCOPE
+        );
+    }
+    let shown = shown_secret(&endpoint, &secret);
+    let TestedEndpoint { endpoint, ping } = prove(tables, &endpoint, now).await?;
+    Ok(AddedEndpoint {
+        endpoint,
+        secret: shown,
+        ping,
+    })
+}
+
+fn parse_url(tables: &Tables, text: &str) -> Result<WebhookUrl> {
+    let parsed = match Addresses::from_env(&tables.env)? {
+        Addresses::Any => WebhookUrl::local(text),
+        Addresses::PublicOnly => text.parse(),
+    };
+    parsed.map_err(|why| failure!("url_invalid", "the URL is not usable: {why}"))
+}
+
+fn new_secret() -> WebhookSecret {
+    WebhookSecret::new(SecretKey::from_random(random::bytes()))
+}
+
+/// With `v1a`, the brand gets the public key alone.
+fn shown_secret(endpoint: &Endpoint, secret: &WebhookSecret) -> String {
+    match endpoint.signature {
+        SignatureKind::V1 => secret.expose(),
+        SignatureKind::V1a => secret.public_key().unwrap_or_default(),
+    }
+}
+
+/// Sends a test event, whose success makes an unproven endpoint active and a failing one well.
+pub async fn test(tables: &Tables, endpoint: &Endpoint, now: Timestamp) -> Result<TestedEndpoint> {
+    record(tables, "webhook.test", endpoint, json!({}), now).await?;
+    prove(tables, endpoint, now).await
+}
+
+async fn prove(tables: &Tables, endpoint: &Endpoint, now: Timestamp) -> Result<TestedEndpoint> {
+    let ping = ping(tables, endpoint, now).await?;
+    let mut endpoint = endpoint.clone();
+    if ping.is_ok() && endpoint.status != EndpointStatus::Stopped {
+        set_status(tables, &endpoint, EndpointStatus::Active, now).await?;
+        endpoint.status = EndpointStatus::Active;
+        endpoint.failing_since = None;
+        endpoint.last_success_at = Some(now);
+    }
+    Ok(TestedEndpoint { endpoint, ping })
+}
+
+async fn ping(tables: &Tables, endpoint: &Endpoint, now: Timestamp) -> Result<Ping> {
+    let endpoints = &tables.webhook_endpoints;
+    let secrets = endpoints.secrets(&endpoint.scope, &endpoint.endpoint, now);
+    let id = EventId::from_random(random::bytes());
+    let (secrets, event) = (secrets.await?, Event::ping(&endpoint.scope, id, now));
+    let client = webhook::client(Addresses::from_env(&tables.env)?);
+    Ok(webhook::send(&client, endpoint, &secrets, &event, now).await)
+}
+
+async fn set_status(
+    tables: &Tables,
+    endpoint: &Endpoint,
+    status: EndpointStatus,
+    now: Timestamp,
+) -> Result<()> {
+    let changed = tables.webhook_endpoints.set_status(endpoint, status, now);
+    check_changed(changed.await?)
+}
+
+fn check_changed(is_changed: bool) -> Result<()> {
+    if is_changed {
+        return Ok(());
+    }
+    bail!(
+        "endpoint_changed",
+        "the endpoint was changed or removed in the meantime; look at `ops webhook list`, and run this again"
+    )
+}
+
+/// Such as `status 503`.
+pub fn failure_words(failure: &DeliveryFailure) -> String {
+    match failure.status {
+        Some(status) => format!("status {status}"),
+        None => format!("no reply, {}", failure.reason.replace('_', " ")),
+    }
+}
+
+/// What a test event says about an endpoint.
+pub fn ping_words(endpoint: &Endpoint, ping: &Ping) -> String {
+    let host = endpoint.url.host();
+    match (ping, endpoint.status) {
+        (Ok(()), EndpointStatus::Stopped) => {
+            format!(
+                "{host} took the test event. It is stopped, and gets no others until it is started."
+            )
+        }
+        (Ok(()), EndpointStatus::Unproven | EndpointStatus::Active) => {
+            format!(
+                "{host} took the test event. It gets events; functions follow within 5 seconds."
+            )
+        }
+        (Err(failure), EndpointStatus::Unproven) => {
+            format!(
+                "{host} did not take the test event: {}. It gets events after a test that succeeds.",
+                failure_words(failure)
+            )
+        }
+        (Err(failure), EndpointStatus::Active | EndpointStatus::Stopped) => {
+            format!(
+                "{host} did not take the test event: {}.",
+                failure_words(failure)
+            )
+        }
+    }
+}
+
+/// A new secret; both sign for a day.
+pub async fn rotate(tables: &Tables, endpoint: &Endpoint, now: Timestamp) -> Result<String> {
+    record(tables, "webhook.rotate", endpoint, json!({}), now).await?;
+    let secret = new_secret();
+    let rotated = tables.webhook_endpoints.rotate(endpoint, &secret, now);
+    check_changed(rotated.await?)?;
+    Ok(shown_secret(endpoint, &secret))
+}
+
+/// Nothing is sent until it is started; events of that time are not kept.
+pub async fn stop(tables: &Tables, endpoint: &Endpoint, now: Timestamp) -> Result<()> {
+    record(tables, "webhook.stop", endpoint, json!({}), now).await?;
+    set_status(tables, endpoint, EndpointStatus::Stopped, now).await
+}
+
+/// Starts an endpoint that takes a test event.
+pub async fn start(tables: &Tables, endpoint: &Endpoint, now: Timestamp) -> Result<()> {
+    record(tables, "webhook.start", endpoint, json!({}), now).await?;
+    if let Err(failure) = ping(tables, endpoint, now).await? {
+        bail!(
+            "endpoint_failed",
+            "{} did not take a test event, so it is not started: {}; run this again once it answers",
+            endpoint.url.host(),
+            failure_words(&failure)
+        );
+    }
+    set_status(tables, endpoint, EndpointStatus::Active, now).await
+}
+
+/// Also deletes what waits.
+pub async fn remove(tables: &Tables, endpoint: &Endpoint, now: Timestamp) -> Result<()> {
+    record(tables, "webhook.remove", endpoint, json!({}), now).await?;
+    check_changed(tables.webhook_endpoints.remove(endpoint).await?)?;
+    tables
+        .webhook_deliveries
+        .delete_all(&endpoint.endpoint)
+        .await?;
+    Ok(())
+}
+
+/// Writes the audit log's row.
+async fn record(
+    tables: &Tables,
+    action: &'static str,
+    endpoint: &Endpoint,
+    details: Value,
+    now: Timestamp,
+) -> Result<()> {
+    let details = extended(details, [("host", json!(endpoint.url.host()))]);
+    let action = Action::new(action)
+        .in_scope(&endpoint.scope)
+        .on(&endpoint.endpoint);
+    tables.audit.append(action.with(details), now).await?;
+    Ok(())
+}
+
+/// Sends kept events again, on a schedule of their own; returns the endpoints' hosts.
+pub async fn replay_event(
+    tables: &Tables,
+    endpoints: &[Endpoint],
+    event: &EventId,
+    now: Timestamp,
+) -> Result<Vec<String>> {
+    let mut hosts = Vec::new();
+    for endpoint in endpoints {
+        let key = format!("{}#{event}", endpoint.endpoint);
+        let Some(kept) = tables.webhook_deliveries.get(&key).await? else {
+            continue;
+        };
+        check_active(endpoint)?;
+        let details = json!({ "event": event });
+        record(tables, "webhook.replay", endpoint, details, now).await?;
+        let again = kept.clone().replayed(now);
+        // If another worker has it, it is sent at this moment.
+        if tables.webhook_deliveries.replace(&kept, &again).await? {
+            publish(tables, &[QueuedEvent::again(&again)]).await?;
+        }
+        hosts.push(endpoint.url.host().to_owned());
+    }
+    if hosts.is_empty() {
+        bail!(
+            "event_unknown",
+            "no delivery of this event is kept: it arrived at once, or is over 30 days old; `ops webhook replay --from TIME` \
+             sends submissions as they are now"
+        );
+    }
+    Ok(hosts)
+}
+
+fn check_active(endpoint: &Endpoint) -> Result<()> {
+    if endpoint.status == EndpointStatus::Active {
+        return Ok(());
+    }
+    bail!(
+        "endpoint_not_active",
+        "the endpoint {} at {} is {}, and gets no events; run `ops webhook start` for a stopped one, `ops webhook test` for \
+         one that was never tested",
+        endpoint.endpoint,
+        endpoint.url.host(),
+        endpoint.status
+    )
+}
+
+async fn publish(tables: &Tables, events: &[QueuedEvent]) -> Result<()> {
+    let sent = tables.event_queue()?.publish(events).await;
+    Ok(sent.map_err(|unsent| unsent.error)?)
+}
+
+/// Submissions whose last change is in a time, and types of their events.
+#[derive(Clone, Debug)]
+pub struct Period {
+    pub from: Timestamp,
+    pub to: Timestamp,
+    /// Empty for those of the endpoint.
+    pub types: Vec<EventType>,
+}
+
+impl Period {
+    /// Events that bring the endpoint to the submission's present state. A submission that was never
+    /// changed is known from the reply to its request.
+    fn events(&self, endpoint: &Endpoint, submission: &Submission) -> Vec<QueuedEvent> {
+        let is_in = (self.from..self.to).contains(&submission.updated_at);
+        if !is_in || submission.revision == 0 {
+            return Vec::new();
+        }
+        let is_wanted = |kind: &EventType| {
+            endpoint.types.contains(kind) && (self.types.is_empty() || self.types.contains(kind))
+        };
+        let types = current_events(submission).into_iter().filter(is_wanted);
+        let event =
+            |kind| QueuedEvent::new(submission, &endpoint.endpoint, Event::new(submission, kind));
+        types.map(event).collect()
+    }
+}
+
+/// Sends the submissions of a time as they are now; returns the number of events.
+pub(crate) async fn replay_period(
+    tables: &Tables,
+    endpoints: &[Endpoint],
+    period: &Period,
+    clock: &Clock,
+    terminal: &mut Terminal<'_>,
+) -> Result<usize> {
+    let [first, ..] = endpoints else {
+        bail!(
+            "endpoint_unknown",
+            "there is no endpoint to send to; `ops webhook add` adds one"
+        );
+    };
+    for endpoint in endpoints {
+        check_active(endpoint)?;
+        let details = json!({ "from": period.from.to_string(), "to": period.to.to_string() });
+        record(tables, "webhook.replay", endpoint, details, clock.now()).await?;
+    }
+    let selection = Selection {
+        scope: first.scope.clone(),
+        from: None,
+        to: Some(period.to),
+        states: Vec::new(),
+        winners: false,
+    };
+    let send = |page: TablePage<Submission>| async move {
+        let events: Vec<_> = page
+            .records
+            .iter()
+            .flat_map(|submission| {
+                endpoints
+                    .iter()
+                    .flat_map(move |endpoint| period.events(endpoint, submission))
+            })
+            .collect();
+        publish(tables, &events).await?;
+        Ok::<_, Failure>(TablePage {
+            records: vec![events.len()],
+            unreadable: page.unreadable,
+            read: page.read,
+        })
+    };
+    let mut count = 0;
+    let add = |sent: Vec<usize>| {
+        count += sent.iter().sum::<usize>();
+        Ok(())
+    };
+    let pages = tables.submissions().select(&selection);
+    let sent = pages.err_into().and_then(send);
+    take_pages(sent, add, "not every submission was sent", clock, terminal).await?;
+    Ok(count)
+}
