@@ -175,6 +175,17 @@ visit('a batch is void only once its name is typed', '/campaigns/soda-rush-2026/
   assert.equal(await page.locator('tr', { hasText: 'batch-1' }).locator('.pill').textContent(), 'void');
 });
 
+visit('a webhook is added, tested and stopped', '/campaigns/soda-rush-2026/test/webhooks', async (page) => {
+  await page.fill('#url', `${stack.baseUrl}/docs`);
+  await page.getByRole('button', { name: 'Add and test' }).click();
+  await page.getByText(/^whsec_/).waitFor();
+  await look(page, 'webhooks');
+  await page.getByRole('button', { name: 'Test 127.0.0.1' }).click();
+  await page.getByText('127.0.0.1 did not take the test event').waitFor();
+  await page.getByRole('button', { name: 'Stop 127.0.0.1' }).click();
+  assert.equal(await page.locator('tr', { hasText: '127.0.0.1' }).locator('.pill').textContent(), 'stopped');
+});
+
 visit('a draw leads to its winners, who are called', '/campaigns/chai-bora-2026/live/draws', async (page) => {
   await look(page, 'draws');
   await page.getByRole('link', { name: 'demo' }).click();

@@ -11,6 +11,7 @@ pub(crate) enum Section {
     Review,
     Codes,
     Draws,
+    Webhooks,
     Search,
     People,
     Changes,
@@ -19,11 +20,12 @@ pub(crate) enum Section {
 
 impl Section {
     /// Sections of a scope, their names and path ends.
-    const OF_SCOPE: [(Self, &'static str, &'static str); 4] = [
+    const OF_SCOPE: [(Self, &'static str, &'static str); 5] = [
         (Self::Overview, "Overview", ""),
         (Self::Review, "Review", "/review"),
         (Self::Codes, "Codes", "/codes"),
         (Self::Draws, "Draws", "/draws"),
+        (Self::Webhooks, "Webhooks", "/webhooks"),
     ];
 
     const OF_STACK: [(Self, &'static str, &'static str); 4] = [

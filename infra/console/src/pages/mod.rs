@@ -9,6 +9,7 @@ mod people;
 pub(crate) mod review;
 mod search;
 pub(crate) mod submission;
+mod webhooks;
 
 use std::panic::AssertUnwindSafe;
 
@@ -22,6 +23,7 @@ pub(crate) fn routes() -> Router<Console> {
         .merge(overview::routes())
         .merge(codes::routes())
         .merge(draws::routes())
+        .merge(webhooks::routes())
         .merge(search::routes())
         .merge(submission::routes())
         .merge(people::routes())

@@ -9,8 +9,10 @@ use ops_core::statistics::aggregate::{
     PrizesLeft, aggregate, each_day, each_hour, figures, latest_hour, prizes_left, receipt_words,
 };
 use ops_core::statistics::{self, Days};
+use ops_core::webhooks;
 
 use super::campaigns::status;
+use super::webhooks::banner;
 use crate::plot::{Share, of_largest, over_time, shares};
 use crate::prelude::*;
 
@@ -32,8 +34,13 @@ async fn overview(console: Console, Named(scope): Named<Scope>) -> PageResult {
     let book = tables.code_books.overview(&scope).await?;
     let batches = book.map(|book| book.batches).unwrap_or_default();
     let backlog = backlog(&console, &tables, &scope, &campaign).await?;
+    let listed = match campaign.webhooks {
+        true => webhooks::list(&tables, &scope).await?,
+        false => Vec::new(),
+    };
     let content = html! {
         (state(&scope, &campaign, console.now()))
+        (banner(&listed, campaign.timezone, console.now()))
         @for waiting in backlog { p { (waiting) } }
         @if counters.is_empty() {
             p { "Nothing has been counted. New submissions are counted within a minute." }

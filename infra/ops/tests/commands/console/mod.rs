@@ -7,6 +7,7 @@ mod overview;
 mod pages;
 pub(crate) mod review;
 mod safety;
+mod webhooks;
 
 use common::clock::Clock;
 use common::config::Env;
