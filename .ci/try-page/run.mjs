@@ -70,6 +70,15 @@ visit('a win looks like one', { campaign: 'soda-rush-2026' }, async (visit, page
   assert.ok(sizes[0] > sizes[1], `nothing is larger: ${sizes}`);
 });
 
+visit('a late decision arrives as a webhook', { campaign: CODES }, async (visit, page) => {
+  const event = (type) => page.locator('#calls code', { hasText: `POST ${type}` }).waitFor();
+  await page.check('#events');
+  await event('test.ping');
+  await visit.send({ sample: 'TEST-0-SLOW' });
+  await event('submission.accepted');
+  await page.uncheck('#events');
+});
+
 visit('a refused code is said, and another one can be sent', { campaign: CODES }, async (visit, page) => {
   await visit.send({ code: 'AAAA-BBBB-CCCC', phone: '0712000001' });
   assert.equal((await visit.status('not_accepted')).message, (await visit.messages(CODES, 'en')).invalid);

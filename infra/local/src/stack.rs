@@ -35,7 +35,7 @@ use crate::loopback::{Loopback, Server};
 use crate::secrets::DEPLOYMENT_SECRET;
 use crate::sqs::QueueClock;
 use crate::tables;
-use crate::try_page::TryPage;
+use crate::try_page::{Receivers, TryPage};
 use crate::workers;
 
 const PRODUCTION: &str = "production";
@@ -197,6 +197,9 @@ impl Stack {
             demos: Arc::clone(&demos),
             takes_live_keys: options.stage == PRODUCTION,
             storage: settings.required("AWS_ENDPOINT_URL_S3")?,
+            env: settings.clone(),
+            base_url: api.url.clone(),
+            receivers: Receivers::default(),
         };
         Ok(Self {
             demos,

@@ -28,6 +28,7 @@ export class Api {
   /** `tell` is called with every reply, for the list of calls. */
   constructor(campaign, environment, tell) {
     this.base = `/try/api/${campaign}/${environment}`;
+    this.eventsPath = `/try/events/${campaign}/${environment}`;
     this.tell = tell;
   }
 
@@ -57,6 +58,19 @@ export class Api {
 
   lookup(phone, language) {
     return this.#call('POST', '/submissions/lookup', language, { body: { phone } });
+  }
+
+  /** Has events sent to the page's server, or no more. */
+  async switchEvents(isOn) {
+    const method = isOn ? 'PUT' : 'DELETE';
+    const response = await fetch(this.eventsPath, { method, headers: { 'X-Requested-With': 'try-page' } });
+    if (!response.ok) throw new ApiError(response.status, (await response.json()).error);
+  }
+
+  /** Events that came after the one with this number. */
+  async events(after) {
+    const response = await fetch(`${this.eventsPath}?after=${after}`);
+    return (await response.json()).events;
   }
 
   async #call(method, path, language, { body, key } = {}) {

@@ -1,13 +1,15 @@
 // The page around the consumer's form: campaign, key, language, samples to click, and the list
 // of calls. A brand's page has none of this; it would begin with `new Entry(…)` alone.
 
-import { Api } from './api.js';
+import { Api, wait } from './api.js';
 import { Entry } from './entry.js';
 import { element } from './result.js';
 import { translate, word } from './words.js';
 
 const $ = (id) => document.getElementById(id);
 const MAX_CALLS = 30;
+/** Between looks for new events, in milliseconds. */
+const EVENTS_EVERY = 1000;
 
 /**
  * Came with the page, so that the form needs no other call: the campaigns to try, the first
@@ -46,6 +48,7 @@ async function choose(loaded) {
   entry = new Entry(api, { isTest: environment() === 'test', tell });
   $('qr').value = '';
   entry.listen(listening.signal);
+  listenToEvents(api, listening.signal);
   await render(loaded);
 }
 
@@ -169,6 +172,35 @@ function tell({ method, path, key, body, at, status, replayed, reply, note }) {
   }
   $('calls').prepend(item);
   while ($('calls').children.length > MAX_CALLS) $('calls').lastChild.remove();
+}
+
+// Events.
+
+/** Has events sent to the page's server while the box is ticked, and lists them as calls. */
+function listenToEvents(api, signal) {
+  const box = $('events');
+  let turn = 0;
+  box.checked = false;
+  box.addEventListener('change', async () => {
+    box.disabled = true;
+    $('events-error').hidden = true;
+    try {
+      await api.switchEvents(box.checked);
+    } catch (error) {
+      box.checked = false;
+      $('events-error').textContent = error.message;
+      $('events-error').hidden = false;
+    }
+    box.disabled = false;
+    turn += 1;
+    for (let seen = 0, own = turn; box.checked && own === turn && !signal.aborted; await wait(EVENTS_EVERY)) {
+      for (const { number, at, id, body } of await api.events(seen).catch(() => [])) {
+        seen = number;
+        tell({ method: 'POST', path: body.type, at: new Date(at), status: 204, note: id, body });
+      }
+    }
+  }, { signal });
+  signal.addEventListener('abort', () => box.checked && api.switchEvents(false).catch(() => {}));
 }
 
 start();

@@ -21,6 +21,7 @@ const en = {
   samples_closed: 'Nothing can be sent to this campaign now, so there are no samples.',
   calls: 'API calls',
   calls_what: 'The page’s own server adds the key. The photo goes straight to storage.',
+  events: 'Send decisions to this page’s server, as a webhook',
   sent: 'Sent',
   received: 'Received',
 
@@ -106,6 +107,7 @@ const sw = {
   samples_closed: 'Kampeni hii haipokei ushiriki kwa sasa, kwa hiyo hakuna mifano.',
   calls: 'Maombi ya API',
   calls_what: 'Seva ya ukurasa ndiyo inayoongeza ufunguo. Picha huenda moja kwa moja kwenye hifadhi.',
+  events: 'Tuma maamuzi kwa seva ya ukurasa huu, kama webhook',
   sent: 'Kilichotumwa',
   received: 'Kilichopokelewa',
 

@@ -1,7 +1,8 @@
 //! The try page: the consumer's side, as a brand would build it.
 //!
 //! Its files are in `infra/local/try/` and meant to be read; `proxy` is what runs on a brand's
-//! server, so that the key never reaches a browser; `guide` lists what to try.
+//! server, so that the key never reaches a browser, and `events` its receiver of webhooks; `guide`
+//! lists what to try.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -17,6 +18,7 @@ use axum::http::header::{
 };
 use axum::http::{HeaderValue, Method, Response, StatusCode};
 use axum::routing::any;
+use common::config::Env;
 use common::domain::Environment;
 use common::error::{Error, ErrorCode};
 use common::http::language;
@@ -28,10 +30,12 @@ use lambda_http::aws_lambda_events::apigw::{
     ApiGatewayV2httpRequest as Event, ApiGatewayV2httpResponse as Reply,
 };
 
+pub(crate) use self::events::Receivers;
 use crate::demo::Demo;
 use crate::gateway::{self, Gateway};
 use crate::s3::etag;
 
+mod events;
 mod guide;
 mod proxy;
 mod sample_receipt;
@@ -79,6 +83,10 @@ pub(crate) struct TryPage {
     pub(crate) demos: Arc<OnceLock<Vec<Demo>>>,
     pub(crate) takes_live_keys: bool,
     pub(crate) storage: String,
+    pub(crate) env: Env,
+    /// Has no trailing slash.
+    pub(crate) base_url: String,
+    pub(crate) receivers: Receivers,
 }
 
 impl TryPage {
@@ -92,15 +100,18 @@ impl TryPage {
     async fn answer(&self, event: Event) -> Reply {
         let path = event.raw_path.as_deref().unwrap_or_default();
         let takes_gzip = takes_gzip(&event);
-        let reply = match path.strip_prefix(proxy::PREFIX) {
-            Some(call) => {
-                let call = call.to_owned();
-                self.forward(&call, event).await
-            }
-            None => self
-                .file(&event)
-                .await
-                .unwrap_or_else(|error| self.refuse(&event, error)),
+        let reply = if let Some(call) = path.strip_prefix(proxy::PREFIX) {
+            let call = call.to_owned();
+            self.forward(&call, event).await
+        } else {
+            let answered = if let Some(place) = path.strip_prefix(events::RECEIVER) {
+                self.receive(place, &event)
+            } else if let Some(place) = path.strip_prefix(events::SWITCH) {
+                self.switch(place, &event).await
+            } else {
+                self.file(&event).await
+            };
+            answered.unwrap_or_else(|error| self.refuse(&event, error))
         };
         if takes_gzip { compressed(reply) } else { reply }
     }

@@ -84,17 +84,7 @@ impl TryPage {
         if !allowed.contains(&method.as_str()) {
             return Err(Error::method_not_allowed(allowed));
         }
-        if event
-            .headers
-            .get(GUARD.0)
-            .is_none_or(|value| value != GUARD.1)
-        {
-            let (name, value) = GUARD;
-            return Err(
-                Error::body(format!("Requests of the try page carry `{name}: {value}`."))
-                    .with_fix("Send this header, or call `/api/v1/` with a key."),
-            );
-        }
+        self.check_guard(event)?;
         if event
             .body
             .as_ref()
@@ -112,6 +102,16 @@ impl TryPage {
                 )
             })?;
         self.with_key(demo, environment, path, event)
+    }
+
+    /// Refuses what another origin's page sends.
+    pub(super) fn check_guard(&self, event: &Event) -> Result<(), Error> {
+        let (name, value) = GUARD;
+        if event.headers.get(name).is_some_and(|given| given == value) {
+            return Ok(());
+        }
+        let message = format!("Requests of the try page carry `{name}: {value}`.");
+        Err(Error::body(message).with_fix("Send this header, or call `/api/v1/` with a key."))
     }
 
     /// The campaign as the API tells it.

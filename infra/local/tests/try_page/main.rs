@@ -9,6 +9,7 @@
 )]
 
 mod calls;
+mod events;
 
 use std::io::Read as _;
 
