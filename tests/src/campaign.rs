@@ -52,7 +52,7 @@ pub fn plain() -> Campaign {
         consent: None,
         retention: None,
         archived: false,
-        webhooks: false,
+        webhooks: 0,
     }
 }
 

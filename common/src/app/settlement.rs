@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::app::job::{EventContext, Job, JobError, JobOutcome};
 use crate::aws::settle_queue::{SettleMessage, SettleQueues};
-use crate::cache::Cache;
+use crate::cache::{self, Cache};
 use crate::config::{self, ConfigError};
 use crate::domain::settling::StepLease;
 use crate::domain::{
@@ -179,7 +179,7 @@ impl Worker {
 
     fn read_campaign(&self, campaign: Option<Campaign>) -> Result<Campaign, Error> {
         let campaign = campaign.ok_or_else(|| Error::internal("the campaign is not there"))?;
-        let has_webhooks = Some(campaign.webhooks);
+        let has_webhooks = Some(campaign.has_webhooks());
         self.webhooks.set(&campaign.slug, self.now(), has_webhooks);
         Ok(campaign)
     }
@@ -220,9 +220,11 @@ impl Worker {
         after: &Submission,
         wrong_code_in: Option<&Campaign>,
     ) -> Result<SettleResult, Error> {
-        let webhooks = self.webhooks.peek_any(&after.scope.campaign);
+        let slug = &after.scope.campaign;
+        let has_webhooks = self.webhooks.peek(slug, self.now(), cache::MAX_AGE);
         let after = &Submission {
-            notify: webhooks.map_or(after.notify, |webhooks| *webhooks),
+            // Without an endpoint, publishing it costs a look.
+            notify: has_webhooks.is_none_or(|has_webhooks| *has_webhooks),
             ..after.clone()
         };
         let settled = self.store.settle(before, after, wrong_code_in).await?;

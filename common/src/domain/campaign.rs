@@ -34,9 +34,14 @@ pub struct Campaign {
     /// Operators' lists leave it out, and it takes no entries. Reversible.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub archived: bool,
-    /// Set while it has an endpoint for webhooks; changes of its submissions are then published.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub webhooks: bool,
+    /// Endpoints for webhooks, in both environments.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub webhooks: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -142,6 +147,11 @@ impl Campaign {
         }
     }
 
+    /// True if changes of its submissions are published.
+    pub fn has_webhooks(&self) -> bool {
+        self.webhooks > 0
+    }
+
     pub fn needs_code(&self) -> bool {
         match self.code {
             CodePolicy::Service | CodePolicy::Partner => true,
@@ -200,7 +210,7 @@ impl Campaign {
             consent: None,
             retention: None,
             archived: false,
-            webhooks: false,
+            webhooks: 0,
         }
     }
 }

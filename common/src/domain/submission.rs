@@ -274,7 +274,7 @@ impl Submission {
     #[must_use]
     pub fn notifying(self, campaign: &Campaign) -> Self {
         Self {
-            notify: campaign.webhooks,
+            notify: campaign.has_webhooks(),
             ..self
         }
     }

@@ -109,14 +109,11 @@ impl Campaigns {
         update.remove((!is_kept).then_some(PAUSE_CHANGE))
     }
 
-    /// Part of adding the first endpoint or removing the last. It makes no revision: it is no part of
-    /// a campaign's file.
-    pub(crate) fn with_webhooks(&self, slug: &CampaignSlug, has_webhooks: bool) -> Write {
+    /// Part of adding (1) or removing (-1) an endpoint. It makes no revision: it is no part of a
+    /// campaign's file.
+    pub(crate) fn count_webhooks(&self, slug: &CampaignSlug, change: i32) -> Write {
         let update = self.table.update(slug.as_str()).when_present(KEY);
-        match has_webhooks {
-            true => update.set(WEBHOOKS, true),
-            false => update.remove([WEBHOOKS]),
-        }
+        update.add(WEBHOOKS, number(change))
     }
 
     /// False if there is no such campaign.

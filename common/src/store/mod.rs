@@ -46,6 +46,7 @@ use self::record_version::FIRST;
 pub use self::write::{EXPIRY, Write};
 use crate::domain::Timestamp;
 use crate::error::{During, StoreError, StoreResult, Throttled, UnreadableRecord};
+use crate::telemetry;
 
 /// Segments read at once; more are throttled sooner.
 pub const SEGMENTS: i32 = 8;
@@ -56,6 +57,15 @@ pub type Item = HashMap<String, AttributeValue>;
 pub(crate) fn from_record<T: DeserializeOwned>(item: Item, action: &'static str) -> StoreResult<T> {
     FIRST.check(&item, action)?;
     from_item(item).during(action)
+}
+
+/// `None` if this build cannot read it, which is logged: it must not stop the others.
+pub(crate) fn readable<T: DeserializeOwned>(item: Item, action: &'static str) -> Option<T> {
+    let record = from_record(item, action);
+    let log = |error: &StoreError| {
+        tracing::error!(error = telemetry::cause(error), "a record cannot be read");
+    };
+    record.inspect_err(log).ok()
 }
 
 pub(crate) fn text(value: impl Into<String>) -> AttributeValue {

@@ -7,7 +7,7 @@ use futures_util::TryStreamExt;
 
 use super::table::{items, pages};
 use super::write::Write;
-use super::{During, Item, StoreResult, from_record, number, text};
+use super::{During, Item, StoreResult, from_record, number, readable, text};
 use crate::aws::concurrently;
 use crate::domain::Timestamp;
 use crate::domain::webhook::{Delivery, DeliveryStatus, EndpointId};
@@ -31,10 +31,10 @@ impl WebhookDeliveries {
         self.table.find(key, READING).await
     }
 
-    /// Leaves an earlier record of the event as it is.
-    pub async fn create(&self, delivery: &Delivery) -> StoreResult<()> {
+    /// Replaces an earlier record of the event, if that one is over; one that waits stays.
+    pub async fn keep(&self, delivery: &Delivery) -> StoreResult<()> {
         let put = self.table.put(delivery.key(), delivery);
-        let put = put.expires(delivery.expires_at()).when_absent(KEY);
+        let put = put.expires(delivery.expires_at()).when_absent(NEXT);
         put.send("keeping a delivery").await.map(drop)
     }
 
@@ -61,6 +61,7 @@ impl WebhookDeliveries {
     fn change(&self, before: &Delivery, after: &Delivery) -> Write {
         let update = self.table.update(before.key());
         let update = update.change(Some(before), after);
+        let update = update.expires(after.expires_at());
         let update = update.when_equal(ATTEMPTS, before.attempts);
         match before.next_at {
             Some(next) => update.when_equal(NEXT, next),
@@ -83,10 +84,38 @@ impl WebhookDeliveries {
         while due.len() < limit
             && let Some(item) = items.try_next().await.during(ACTION)?
         {
-            let delivery: Delivery = from_record(item, ACTION)?;
-            due.extend(Some(delivery).filter(|delivery| delivery.is_due(now)));
+            let delivery: Option<Delivery> = readable(item, ACTION);
+            due.extend(delivery.filter(|delivery| delivery.is_due(now)));
         }
         Ok(due)
+    }
+
+    /// Plans those of a later time for now, but for tries under way; at most `limit`.
+    pub async fn hasten(
+        &self,
+        endpoint: &EndpointId,
+        now: Timestamp,
+        limit: usize,
+    ) -> StoreResult<Vec<Delivery>> {
+        const ACTION: &str = "listing planned deliveries";
+        let leased = now.after(Delivery::LEASE);
+        let query = self.waiting(endpoint, " AND #next_at > :leased");
+        let query = query.expression_attribute_values(":leased", number(leased.as_millis()));
+        let mut items = query.into_paginator().items().send();
+        let mut hastened = Vec::new();
+        while hastened.len() < limit
+            && let Some(item) = items.try_next().await.during(ACTION)?
+        {
+            let Some(planned) = readable::<Delivery>(item, ACTION) else {
+                continue;
+            };
+            let due = Delivery {
+                next_at: Some(now),
+                ..planned.clone()
+            };
+            hastened.extend(self.replace(&planned, &due).await?.then_some(due));
+        }
+        Ok(hastened)
     }
 
     /// Includes those whose time has not come.

@@ -8,7 +8,7 @@ use super::campaigns::Campaigns;
 use super::encrypted_keys::{SECRET_VERSION, decrypted, encrypted, secret_version};
 use super::table::{self, Table};
 use super::write::Write;
-use super::{Item, StoreError, StoreResult, from_record, read_time, text, transaction};
+use super::{Item, StoreError, StoreResult, from_record, read_time, readable, text, transaction};
 use crate::aws::Aws;
 use crate::aws::deployment_secret::{DeploymentSecrets, SecretVersion};
 use crate::config::{ConfigError, Env};
@@ -30,6 +30,7 @@ const STATUS: &str = "status";
 /// Both secrets sign for so long after a rotation.
 const ROTATION: Duration = Duration::from_hours(24);
 
+const LISTING_ALL: &str = "listing all endpoints";
 const READING: &str = "reading an endpoint";
 const WRITING: &str = "writing an endpoint";
 const READING_SECRET: &str = "reading an endpoint's secret";
@@ -61,19 +62,36 @@ impl WebhookEndpoints {
 
     /// Oldest first.
     pub async fn list(&self, scope: &Scope) -> StoreResult<Vec<Endpoint>> {
-        let scope = (":scope", text(scope.to_string()));
-        let query = self.table.query("#scope = :scope", [scope]);
-        let items = table::all(query.consistent_read(true), "listing endpoints").await?;
-        let endpoints = items.into_iter().map(|item| from_record(item, READING));
+        let items = self.items(scope).await?.into_iter();
+        let endpoints = items.map(|item| from_record(item, READING));
         let mut endpoints: Vec<Endpoint> = endpoints.collect::<Result<_, _>>()?;
         endpoints.sort_by_key(|endpoint| endpoint.created_at);
         Ok(endpoints)
     }
 
+    /// Without those that this build cannot read.
+    pub async fn list_readable(&self, scope: &Scope) -> StoreResult<Vec<Endpoint>> {
+        let items = self.items(scope).await?.into_iter();
+        Ok(items.filter_map(|item| readable(item, READING)).collect())
+    }
+
+    async fn items(&self, scope: &Scope) -> StoreResult<Vec<Item>> {
+        let scope = (":scope", text(scope.to_string()));
+        let query = self.table.query("#scope = :scope", [scope]);
+        table::all(query.consistent_read(true), "listing endpoints").await
+    }
+
     /// Reads the whole, small table.
     pub async fn list_all(&self) -> StoreResult<Vec<Endpoint>> {
         let read = |item| from_record(item, READING);
-        table::list(self.table.scan(), "listing all endpoints", read).await
+        table::list(self.table.scan(), LISTING_ALL, read).await
+    }
+
+    /// Without those that this build cannot read. Reads the whole, small table.
+    pub async fn list_all_readable(&self) -> StoreResult<Vec<Endpoint>> {
+        let items = table::list(self.table.scan(), LISTING_ALL, Ok).await?;
+        let items = items.into_iter();
+        Ok(items.filter_map(|item| readable(item, READING)).collect())
     }
 
     pub async fn get(&self, scope: &Scope, id: &EndpointId) -> StoreResult<Option<Endpoint>> {
@@ -107,7 +125,7 @@ impl WebhookEndpoints {
             .set(SECRET_VERSION, &version.id)
             .set_attribute(SECRET, encrypted(&version, context, secret.key(), WRITING)?)
             .when_absent(SORT);
-        let campaign = self.campaigns.with_webhooks(&scope.campaign, true);
+        let campaign = self.campaigns.count_webhooks(&scope.campaign, 1);
         if transaction::write_all(vec![put, campaign], "adding an endpoint").await? {
             Ok(true)
         } else {
@@ -249,22 +267,14 @@ impl WebhookEndpoints {
 
     /// False if the endpoint changed. The campaign's last one ends publishing.
     pub async fn remove(&self, endpoint: &Endpoint) -> StoreResult<bool> {
-        let campaign = &endpoint.scope.campaign;
-        let mut others = 0;
-        for scope in campaign.scopes() {
-            let endpoints = self.list(&scope).await?.into_iter();
-            others += endpoints
-                .filter(|other| other.endpoint != endpoint.endpoint)
-                .count();
-        }
+        let scope = &endpoint.scope;
         let delete = self
             .table
-            .delete(endpoint.scope.to_string())
+            .delete(scope.to_string())
             .sort(SORT, endpoint.endpoint.as_str())
             .when_equal(REVISION, endpoint.revision);
-        let mut items = vec![delete];
-        items.extend((others == 0).then(|| self.campaigns.with_webhooks(campaign, false)));
-        transaction::write_all(items, "removing an endpoint").await
+        let campaign = self.campaigns.count_webhooks(&scope.campaign, -1);
+        transaction::write_all(vec![delete, campaign], "removing an endpoint").await
     }
 
     /// True if the endpoint turned bad.

@@ -143,7 +143,7 @@ impl<'a> Creation<'a> {
                 version: version.or_else(|| current_text.map(|text| text.version.clone())),
                 language: api.language(),
             }),
-            notify: api.campaign.webhooks,
+            notify: api.campaign.has_webhooks(),
             test_shift: Some(shift).filter(|shift| *shift != 0),
             request_id: Some(api.http.ids.request.clone()),
             ..Submission::new(

@@ -104,11 +104,11 @@ impl DeliverEvents {
         match opened.endpoint.status {
             EndpointStatus::Active => {}
             EndpointStatus::Unproven | EndpointStatus::Stopped => {
-                return Ok("endpoint_stopped".into());
+                return self.hold(message, "endpoint_stopped").await;
             }
         }
         if self.is_archived(&message.scope.campaign).await? {
-            return Ok("campaign_archived".into());
+            return self.hold(message, "campaign_archived").await;
         }
         match &message.new {
             Some(new) => self.try_new(message, new, &opened).await,

@@ -25,11 +25,7 @@ impl DeliverEvents {
         let now = self.context.now();
         let waiting = new_delivery(message, new, now);
         let Some(grant) = self.acquire(&waiting, now).await? else {
-            self.deliveries.create(&waiting).await?;
-            return Ok(JobOutcome {
-                outcome: "parked",
-                metrics: vec![("WebhookParked", 1)],
-            });
+            return self.park(&waiting).await;
         };
         let tried = Delivery {
             attempts: 1,
@@ -39,10 +35,33 @@ impl DeliverEvents {
             Ok(()) => Ok(self.succeed(&opened.endpoint, grant).await),
             Err(failure) => {
                 let failed = self.fail(opened, tried, failure, grant).await?;
-                self.deliveries.create(&failed).await?;
+                self.deliveries.keep(&failed).await?;
                 Ok(self.finish_failed(&failed).await)
             }
         }
+    }
+
+    /// An event whose endpoint was stopped or whose campaign was archived after it was published.
+    pub(crate) async fn hold(
+        &self,
+        message: &QueuedEvent,
+        outcome: &'static str,
+    ) -> Result<JobOutcome, JobError> {
+        match &message.new {
+            Some(new) => {
+                let waiting = new_delivery(message, new, self.context.now());
+                self.park(&waiting).await
+            }
+            None => Ok(outcome.into()),
+        }
+    }
+
+    async fn park(&self, waiting: &Delivery) -> Result<JobOutcome, JobError> {
+        self.deliveries.keep(waiting).await?;
+        Ok(JobOutcome {
+            outcome: "parked",
+            metrics: vec![("WebhookParked", 1)],
+        })
     }
 
     pub(crate) async fn try_again(
@@ -120,8 +139,12 @@ impl DeliverEvents {
 
     async fn release_waiting(&self, endpoint: &Endpoint, now: Timestamp) -> StoreResult<()> {
         let id = &endpoint.endpoint;
-        let due = self.deliveries.due(id, now, RELEASED_AT_ONCE).await?;
-        let again: Vec<_> = due.iter().map(QueuedEvent::again).collect();
+        let mut waiting = self.deliveries.due(id, now, RELEASED_AT_ONCE).await?;
+        // Not after a short failure: one event that always fails would be tried without a wait.
+        if endpoint.is_failing(now) {
+            waiting.extend(self.deliveries.hasten(id, now, RELEASED_AT_ONCE).await?);
+        }
+        let again: Vec<_> = waiting.iter().map(QueuedEvent::again).collect();
         self.queue
             .publish(&again)
             .await

@@ -26,7 +26,7 @@ pub struct PublishEvents {
     context: EventContext,
     endpoints: WebhookEndpoints,
     queue: EventQueue,
-    /// A new endpoint gets its first events some seconds late.
+    /// An endpoint that joins others misses events for some seconds.
     by_scope: Cache<Scope, Vec<Endpoint>>,
 }
 
@@ -168,7 +168,11 @@ impl PublishEvents {
             return Ok(Vec::new());
         }
         let now = self.context.now();
-        let reading = async { self.endpoints.list(scope).await.map(Some) };
+        let reading = async {
+            let endpoints = self.endpoints.list_readable(scope).await?;
+            // An empty list is not kept: the first endpoint may just have been added.
+            Ok(Some(endpoints).filter(|endpoints| !endpoints.is_empty()))
+        };
         let all = self
             .by_scope
             .get(scope, now, cache::MAX_AGE, reading)

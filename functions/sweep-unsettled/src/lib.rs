@@ -120,10 +120,10 @@ impl SweepUnsettled {
                 since.map_or(0, |since| now.since(since).as_secs()),
             ));
         }
-        if let Some(swept) = kept(self.webhooks.sweep(now).await, &mut failures) {
-            metrics.push(("WebhooksFailing", swept.failing));
-            metrics.extend((swept.sent > 0).then_some(("WebhooksHinted", count(swept.sent))));
-        }
+        let (swept, result) = self.webhooks.sweep(now).await;
+        kept(result, &mut failures);
+        metrics.push(("WebhooksFailing", swept.failing));
+        metrics.extend((swept.sent > 0).then_some(("WebhooksHinted", count(swept.sent))));
         if let Some(slice) = kept(self.retention.sweep(now).await, &mut failures) {
             let deleted = [
                 ("PhonesDeleted", slice.phones),

@@ -15,6 +15,8 @@ use common::store::webhook_endpoints::WebhookEndpoints;
 /// Messages in the queue after a sweep.
 const MAX_MESSAGES: usize = 2_000;
 const MAX_PER_ENDPOINT: usize = 500;
+/// Also while the queue is full of others' events.
+const MIN_PER_ENDPOINT: usize = 50;
 
 pub(crate) struct WebhookSweep {
     endpoints: WebhookEndpoints,
@@ -28,6 +30,7 @@ pub(crate) struct WebhookSweep {
 pub(crate) struct SweptEndpoints {
     pub(crate) failing: u64,
     pub(crate) sent: usize,
+    in_queue: Option<usize>,
 }
 
 impl WebhookSweep {
@@ -42,55 +45,70 @@ impl WebhookSweep {
         })
     }
 
-    pub(crate) async fn sweep(&self, now: Timestamp) -> StoreResult<SweptEndpoints> {
+    /// One endpoint's fault does not stop the others; the first is returned when all were swept.
+    pub(crate) async fn sweep(&self, now: Timestamp) -> (SweptEndpoints, StoreResult<()>) {
         let mut swept = SweptEndpoints::default();
-        let mut waiting = None;
-        for endpoint in self.endpoints.list_all().await? {
-            if endpoint.status != EndpointStatus::Active {
-                continue;
+        let endpoints = match self.endpoints.list_all_readable().await {
+            Ok(endpoints) => endpoints,
+            Err(error) => return (swept, Err(error)),
+        };
+        let mut result = Ok(());
+        for endpoint in endpoints {
+            if endpoint.status == EndpointStatus::Active {
+                let one = self.sweep_one(&endpoint, now, &mut swept).await;
+                result = result.and(one);
             }
-            let due = self.due(&endpoint, now).await?;
-            let is_failing = endpoint.is_failing(now);
-            if due.is_empty() && !is_failing {
-                continue;
-            }
-            let campaign = self.campaigns.get(&endpoint.scope.campaign).await?;
-            if campaign.is_none_or(|campaign| campaign.archived) {
-                continue;
-            }
-            swept.failing += u64::from(is_failing);
-            if due.is_empty() {
-                continue;
-            }
-            let in_queue = match waiting {
-                Some(in_queue) => in_queue,
-                None => self.queue.count_waiting().await?,
-            };
-            let room = MAX_MESSAGES.saturating_sub(in_queue);
-            let due: Vec<_> = due.into_iter().take(room).collect();
-            waiting = Some(in_queue + due.len());
-            swept.sent += due.len();
-            self.queue
-                .publish(&due)
-                .await
-                .map_err(|unsent| unsent.error)?;
         }
-        Ok(swept)
+        (swept, result)
+    }
+
+    async fn sweep_one(
+        &self,
+        endpoint: &Endpoint,
+        now: Timestamp,
+        swept: &mut SweptEndpoints,
+    ) -> StoreResult<()> {
+        let due = self.due(endpoint, now).await?;
+        let is_failing = endpoint.is_failing(now);
+        if due.is_empty() && !is_failing {
+            return Ok(());
+        }
+        let campaign = self.campaigns.get(&endpoint.scope.campaign).await?;
+        if campaign.is_none_or(|campaign| campaign.archived) {
+            return Ok(());
+        }
+        swept.failing += u64::from(is_failing);
+        if due.is_empty() {
+            return Ok(());
+        }
+        let in_queue = match swept.in_queue {
+            Some(in_queue) => in_queue,
+            None => self.queue.count_waiting().await?,
+        };
+        let room = MAX_MESSAGES.saturating_sub(in_queue);
+        let due: Vec<_> = due.into_iter().take(room.max(MIN_PER_ENDPOINT)).collect();
+        swept.in_queue = Some(in_queue + due.len());
+        swept.sent += due.len();
+        let sent = self.queue.publish(&due).await;
+        sent.map_err(|unsent| unsent.error)
     }
 
     async fn due(&self, endpoint: &Endpoint, now: Timestamp) -> StoreResult<Vec<QueuedEvent>> {
         let id = &endpoint.endpoint;
-        // Only a failing endpoint can have an open breaker.
-        let breaker = match endpoint.failing_since {
-            Some(_) => self.breakers.state(id.as_str()).await?,
-            None => BreakerState::Closed,
-        };
-        let limit = match breaker {
+        let due = self.deliveries.due(id, now, MAX_PER_ENDPOINT).await?;
+        if due.is_empty() {
+            return Ok(Vec::new());
+        }
+        let limit = match self.breakers.state(id.as_str()).await? {
             BreakerState::Closed => MAX_PER_ENDPOINT,
+            // A test or a late answer succeeded after it opened.
+            BreakerState::OpenUntil(_) if endpoint.failing_since.is_none() => {
+                self.breakers.close(id.as_str()).await?;
+                MAX_PER_ENDPOINT
+            }
             BreakerState::OpenUntil(until) if until <= now => 1,
-            BreakerState::OpenUntil(_) => return Ok(Vec::new()),
+            BreakerState::OpenUntil(_) => 0,
         };
-        let due = self.deliveries.due(id, now, limit).await?;
-        Ok(due.iter().map(QueuedEvent::again).collect())
+        Ok(due.iter().take(limit).map(QueuedEvent::again).collect())
     }
 }

@@ -209,5 +209,5 @@ async fn removed_endpoint_gets_nothing_more() {
     let campaign = set_up.campaign.scope(Environment::Test).campaign;
     let campaigns = &set_up.campaign.service.tables.campaigns;
     let campaign = campaigns.get(&campaign).await.expect("the table");
-    assert!(!campaign.expect("it is there").webhooks);
+    assert!(!campaign.expect("it is there").has_webhooks());
 }

@@ -76,7 +76,7 @@ struct Measured {
 async fn measure(events: usize, beside: Answer) -> Measured {
     let service = Service::with_options(Options::default());
     let mut config = plain();
-    config.webhooks = true;
+    config.webhooks = 1;
     let campaign = TestCampaign::on(&service, config).await;
     let webhooks = Webhooks::new(&service);
     let scope = campaign.scope(Environment::Test);
@@ -143,7 +143,7 @@ async fn write_units(verdicts: &mut Verdicts) {
         ..Options::default()
     });
     let mut config = plain();
-    config.webhooks = true;
+    config.webhooks = 1;
     let campaign = TestCampaign::on(&service, config).await;
     let mut webhooks = Webhooks::new(&service);
     let receiver = Receiver::serve(Answer::Status(200)).await;

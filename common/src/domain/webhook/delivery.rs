@@ -112,6 +112,7 @@ impl Delivery {
             attempts: 0,
             status: DeliveryStatus::Due,
             next_at: Some(now),
+            created_at: now,
             ..self
         }
     }
@@ -130,8 +131,8 @@ impl Delivery {
             // No event arrived since this one failed first, so it is not at fault.
             NextAttempt::None
                 if endpoint
-                    .failing_since
-                    .is_some_and(|since| since <= self.created_at) =>
+                    .last_success_at
+                    .is_none_or(|last| last < self.created_at) =>
             {
                 (DeliveryStatus::Parked, Some(retry.after(PARKED_WAIT)))
             }
@@ -265,21 +266,21 @@ mod tests {
 
     #[test]
     fn event_is_given_up_only_if_others_arrived() {
-        let after = |failing_since| {
+        let after = |last_success_at| {
             let endpoint = Endpoint {
-                failing_since,
+                last_success_at,
                 ..Endpoint::example()
             };
             delivery()
                 .failed(&endpoint, failure(500, None), retry(START, 0.5))
                 .status
         };
-        assert_eq!(after(None), DeliveryStatus::GivenUp);
+        assert_eq!(after(None), DeliveryStatus::Parked);
         assert_eq!(
-            after(Some(START.after(Duration::from_secs(1)))),
-            DeliveryStatus::GivenUp
+            after(Some(Timestamp::from_millis(-1))),
+            DeliveryStatus::Parked
         );
-        assert_eq!(after(Some(START)), DeliveryStatus::Parked);
+        assert_eq!(after(Some(START)), DeliveryStatus::GivenUp);
     }
 
     #[test]
