@@ -42,7 +42,7 @@ struct EventData {
     campaign: String,
     /// `false` for submissions of test keys.
     livemode: bool,
-    /// Grows with each change of the submission. Ignore an event whose revision is not above the one that you have.
+    /// Grows with each change of the submission. Ignore the state in an event whose revision is below the one that you have.
     #[serde(skip_serializing_if = "is_ping")]
     revision: u32,
     /// State after the change.

@@ -12,7 +12,7 @@ createServer(async (request, response) => {
     const { id = "", revision = 0, state = "" } = data;
     // Here you store it. An event that comes twice, or late, changes nothing:
     //   INSERT INTO decisions (id, state, revision) VALUES (:id, :state, :revision) ON CONFLICT (id)
-    //   DO UPDATE SET state = :state, revision = :revision WHERE decisions.revision < :revision
+    //   DO UPDATE SET state = :state, revision = :revision WHERE decisions.revision <= :revision
     console.log(`${type} ${id} ${state}, revision ${revision}`);
     response.writeHead(204).end();
   } catch (error) {

@@ -12,6 +12,6 @@ try {
 ['id' => $id, 'revision' => $revision, 'state' => $state] = $event['data'] + ['id' => '', 'revision' => 0, 'state' => ''];
 // Here you store it. An event that comes twice, or late, changes nothing:
 //   INSERT INTO decisions (id, state, revision) VALUES (:id, :state, :revision) ON CONFLICT (id)
-//   DO UPDATE SET state = :state, revision = :revision WHERE decisions.revision < :revision
+//   DO UPDATE SET state = :state, revision = :revision WHERE decisions.revision <= :revision
 error_log("{$event['type']} $id $state, revision $revision");
 http_response_code(204);

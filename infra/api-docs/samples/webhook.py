@@ -17,7 +17,7 @@ class Receiver(BaseHTTPRequestHandler):
         data = event["data"]
         # Here you store it. An event that comes twice, or late, changes nothing:
         #   INSERT INTO decisions (id, state, revision) VALUES (:id, :state, :revision) ON CONFLICT (id)
-        #   DO UPDATE SET state = :state, revision = :revision WHERE decisions.revision < :revision
+        #   DO UPDATE SET state = :state, revision = :revision WHERE decisions.revision <= :revision
         print(event["type"], data.get("id", ""), f"{data.get('state', '')}, revision {data.get('revision', 0)}", flush=True)
         self.answer(204)
 

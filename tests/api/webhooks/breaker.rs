@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use common::domain::scope::Environment;
-use common::domain::webhook::{DeliveryStatus, EventType};
+use common::domain::webhook::{DeliveryStatus, EndpointStatus, EventType};
 use service_tests::webhooks::{Answer, Receiver};
 
 use super::set_up;
@@ -126,4 +126,27 @@ async fn healthy_endpoint_is_unmoved_by_a_dead_one() {
     let records = set_up.webhooks.records(&dead_endpoint).await;
     assert_eq!(records.len(), 20, "none is lost");
     assert_eq!(set_up.webhooks.records(&set_up.endpoint).await, []);
+}
+
+#[tokio::test]
+async fn success_of_a_test_sends_what_waits() {
+    let mut set_up = set_up(Answer::Status(500)).await;
+    for number in 1..=EVENTS {
+        set_up.accept(number).await;
+        set_up.webhooks.run().await;
+    }
+    let webhooks = &set_up.webhooks;
+    webhooks.take_messages().await;
+    set_up.receiver.answer(Answer::Status(200));
+    let stored = webhooks.stored(&set_up.endpoint).await;
+    let now = webhooks.service.clock.now();
+    let tested = webhooks
+        .endpoints
+        .set_status(&stored, EndpointStatus::Active, now);
+    assert!(tested.await.expect("the table"));
+    webhooks.sweep().await;
+    webhooks.deliver_all().await;
+    let records = webhooks.records(&stored).await.into_iter();
+    let delivered = records.filter(|record| record.status == DeliveryStatus::Delivered);
+    assert_eq!(delivered.count(), 3, "those that waited for the breaker");
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use common::domain::scope::Environment;
 use common::domain::webhook::{DeliveryFailure, DeliveryStatus, EndpointStatus, SignatureKind};
 use service_tests::webhooks::{Answer, deliver, new_secret};
@@ -210,4 +211,84 @@ async fn removed_endpoint_gets_nothing_more() {
     let campaigns = &set_up.campaign.service.tables.campaigns;
     let campaign = campaigns.get(&campaign).await.expect("the table");
     assert!(!campaign.expect("it is there").has_webhooks());
+}
+
+#[tokio::test]
+async fn event_published_again_after_it_was_given_up_waits() {
+    let mut set_up = set_up(Answer::Status(410)).await;
+    set_up.accept(1).await;
+    set_up.webhooks.publish_all().await;
+    let messages = set_up.webhooks.take_messages().await;
+    deliver(&set_up.webhooks.deliverer, &messages).await;
+    let stopped = set_up.webhooks.stored(&set_up.endpoint).await;
+    let now = set_up.webhooks.service.clock.now();
+    let endpoints = &set_up.webhooks.endpoints;
+    let started = endpoints.set_status(&stopped, EndpointStatus::Active, now);
+    assert!(started.await.expect("the table"));
+    set_up.webhooks.advance(Duration::from_secs(10));
+    set_up.receiver.answer(Answer::Status(500));
+    deliver(&set_up.webhooks.deliverer, &messages).await;
+    let records = set_up.webhooks.records(&set_up.endpoint).await;
+    assert_eq!(records.len(), 1);
+    assert_eq!(
+        (records[0].status, records[0].attempts),
+        (DeliveryStatus::Due, 1)
+    );
+}
+
+#[tokio::test]
+async fn event_on_its_way_to_a_stopped_endpoint_is_kept() {
+    let mut set_up = set_up(Answer::Status(200)).await;
+    set_up.accept(1).await;
+    set_up.webhooks.publish_all().await;
+    let stored = set_up.webhooks.stored(&set_up.endpoint).await;
+    let now = set_up.webhooks.service.clock.now();
+    let stopped = set_up.webhooks.endpoints.stop(&stored, now).await;
+    assert!(stopped.expect("the table"));
+    set_up.webhooks.deliver_all().await;
+    let records = set_up.webhooks.records(&set_up.endpoint).await;
+    assert_eq!(records[0].status, DeliveryStatus::Parked);
+    assert_eq!(set_up.receiver.received().len(), 0);
+}
+
+#[tokio::test]
+async fn campaign_publishes_until_its_last_endpoint_is_removed() {
+    let set_up = set_up(Answer::Status(200)).await;
+    let endpoints = &set_up.webhooks.endpoints;
+    let live = set_up.campaign.scope(Environment::Live);
+    let types = set_up.endpoint.types.clone();
+    let (other, _) = set_up
+        .webhooks
+        .add(&live, &set_up.receiver.url, &types)
+        .await;
+    for (endpoint, remains) in [(&set_up.endpoint, true), (&other, false)] {
+        let stored = set_up.webhooks.stored(endpoint).await;
+        assert!(endpoints.remove(&stored).await.expect("the tables"));
+        let campaigns = &set_up.campaign.service.tables.campaigns;
+        let campaign = campaigns.get(&live.campaign).await.expect("the table");
+        let has_webhooks = campaign.expect("it is there").has_webhooks();
+        assert_eq!(has_webhooks, remains, "{}", endpoint.endpoint);
+        let again = endpoints.remove(&stored).await.expect("the tables");
+        assert!(!again, "it counts once");
+    }
+}
+
+#[tokio::test]
+async fn endpoint_that_cannot_be_read_stops_no_other() {
+    let set_up = failed(Answer::Status(500)).await;
+    let service = &set_up.webhooks.service;
+    let item = [
+        ("scope", set_up.endpoint.scope.to_string()),
+        ("endpoint", "whe_2".to_owned()),
+    ];
+    let item = item.map(|(name, value)| (name.to_owned(), AttributeValue::S(value)));
+    let put = service.aws().dynamodb().put_item();
+    let put = put.table_name(service.variable("WEBHOOK_ENDPOINTS_TABLE"));
+    let put = put.set_item(Some(item.into()));
+    put.send().await.expect("the table");
+    set_up.webhooks.advance(Duration::from_secs(7));
+    set_up.webhooks.take_messages().await;
+    set_up.receiver.answer(Answer::Status(200));
+    set_up.webhooks.sweep().await;
+    assert_eq!(set_up.webhooks.deliver_all().await, 1);
 }

@@ -34,7 +34,7 @@ async fn overview(console: Console, Named(scope): Named<Scope>) -> PageResult {
     let book = tables.code_books.overview(&scope).await?;
     let batches = book.map(|book| book.batches).unwrap_or_default();
     let backlog = backlog(&console, &tables, &scope, &campaign).await?;
-    let listed = match campaign.webhooks {
+    let listed = match campaign.has_webhooks() {
         true => webhooks::list(&tables, &scope).await?,
         false => Vec::new(),
     };

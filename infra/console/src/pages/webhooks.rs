@@ -127,9 +127,12 @@ fn add_form(scope: &Scope) -> Markup {
 
 async fn add(console: Console, Named(scope): Named<Scope>, form: Form) -> PageResult {
     let types = EventType::ALL.into_iter();
-    let types = types
+    let types: Vec<_> = types
         .filter(|kind| form.get(kind.as_str()) == "on")
         .collect();
+    if types.is_empty() {
+        return Err(failure!("types_missing", "choose at least one type of event").into());
+    }
     let new = NewEndpoint {
         url: form.get("url").to_owned(),
         types,

@@ -77,7 +77,7 @@ pub(crate) async fn failed(stack: &Stack, added: &Value, status: DeliveryStatus)
     };
     let tables = stack.tables();
     let deliveries = &tables.webhook_deliveries;
-    deliveries.create(&delivery).await.expect("it is kept");
+    deliveries.keep(&delivery).await.expect("it is kept");
     let failing = tables.webhook_endpoints.record_failure(&endpoint, NOW);
     failing.await.expect("it is recorded");
     event.id.to_string()

@@ -70,7 +70,7 @@ pub(super) async fn show(tables: &Tables, slug: &CampaignSlug, now: Timestamp) -
         );
     }
     let mut failing = Vec::new();
-    if campaign.webhooks {
+    if campaign.has_webhooks() {
         for scope in slug.scopes() {
             let listed = webhooks::list(tables, &scope).await?;
             let words = listed
