@@ -34,6 +34,9 @@ const UNTRIED_GRACE: Duration = Duration::from_secs(90);
 /// Time without reading a breaker that had no failures.
 const MAX_CLOSED_AGE: Duration = Duration::from_secs(1);
 const READING: &str = "reading a breaker";
+const SLOW_UNTIL: &str = "slow_until";
+/// Renewed by each slow answer.
+const SLOW_TIME: Duration = Duration::from_mins(2);
 const OPEN_UNTIL: &str = "open_until";
 const UNTRIED_UNTIL: &str = "untried_until";
 const FAILED: &str = "failed";
@@ -54,6 +57,7 @@ pub enum BreakerPermit {
 pub struct Grant {
     subject: String,
     failed: Vec<String>,
+    is_slow: bool,
     probe: Option<Probe>,
 }
 
@@ -75,6 +79,8 @@ pub struct Breakers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BreakerState {
     Closed,
+    /// Requests take long.
+    Slow,
     /// A probe may run from then on.
     OpenUntil(Timestamp),
 }
@@ -97,10 +103,14 @@ impl Breakers {
         })
     }
 
-    pub async fn state(&self, breaker: &str) -> StoreResult<BreakerState> {
+    pub async fn state(&self, breaker: &str, now: Timestamp) -> StoreResult<BreakerState> {
         let item = self.table.get(key(breaker), READING).await?;
         let item = item.unwrap_or_default();
-        Ok(open_until(&item).map_or(BreakerState::Closed, BreakerState::OpenUntil))
+        Ok(match open_until(&item) {
+            Some(until) => BreakerState::OpenUntil(until),
+            None if is_slow(&item, now) => BreakerState::Slow,
+            None => BreakerState::Closed,
+        })
     }
 
     /// After a request that succeeded beside it, such as a test.
@@ -122,25 +132,27 @@ impl Breakers {
         was_tried: bool,
         now: Timestamp,
     ) -> StoreResult<BreakerPermit> {
-        let granted = |failed, probe| {
+        let granted = |failed, is_slow, probe| {
             BreakerPermit::Granted(Grant {
                 subject: subject.to_owned(),
                 failed,
+                is_slow,
                 probe,
             })
         };
         let cache_key = breaker.to_owned();
         if self.closed.peek(&cache_key, now, MAX_CLOSED_AGE).is_some() {
-            return Ok(granted(Vec::new(), None));
+            return Ok(granted(Vec::new(), false, None));
         }
         let item = self.table.get(key(breaker), READING).await?;
         let item = item.unwrap_or_default();
         let failed = failed_subjects(&item);
-        if failed.is_empty() {
+        let is_slow = is_slow(&item, now);
+        if failed.is_empty() && !is_slow {
             self.closed.set(&cache_key, now, Some(()));
         }
         let Some(open_until) = open_until(&item) else {
-            return Ok(granted(failed, None));
+            return Ok(granted(failed, is_slow, None));
         };
         let kept_for_untried = read_time(&item, UNTRIED_UNTIL).filter(|until| now < *until);
         if now < open_until {
@@ -167,7 +179,7 @@ impl Breakers {
             .send("letting a probe through")
             .await?;
         Ok(if is_first {
-            granted(failed, Some(probe))
+            granted(failed, is_slow, Some(probe))
         } else {
             BreakerPermit::CircuitOpen {
                 retry_at: probe.leased_until,
@@ -186,6 +198,18 @@ impl Breakers {
             .set(UNTRIED_UNTIL, until)
             .when_present(OPEN_UNTIL)
             .send("leaving a probe to others")
+            .await
+            .map(drop)
+    }
+
+    /// Marks that requests take long, so that others are not held up by them.
+    pub async fn record_slow(&self, breaker: &str, now: Timestamp) -> StoreResult<()> {
+        self.closed.set(&breaker.to_owned(), now, None);
+        self.table
+            .update(key(breaker))
+            .set(SLOW_UNTIL, now.after(self.speedup.apply(SLOW_TIME)))
+            .expires(now.after(RETENTION))
+            .send("marking slow answers")
             .await
             .map(drop)
     }
@@ -247,10 +271,19 @@ impl Grant {
         self.probe.is_some()
     }
 
+    /// True if recent requests took long.
+    pub fn is_slow(&self) -> bool {
+        self.is_slow
+    }
+
     /// True if requests failed since the last success.
     pub fn follows_failures(&self) -> bool {
         !self.failed.is_empty()
     }
+}
+
+fn is_slow(item: &Item, now: Timestamp) -> bool {
+    read_time(item, SLOW_UNTIL).is_some_and(|until| now < until)
 }
 
 /// `None` if the breaker is closed.

@@ -1,5 +1,7 @@
 //! Tries of a delivery, and their records.
 
+use std::time::Duration;
+
 use common::app::job::{JobError, JobOutcome};
 use common::aws::event_queue::{NewEvent, QueuedEvent};
 use common::domain::Timestamp;
@@ -10,8 +12,12 @@ use common::store::webhook_endpoints::OpenedEndpoint;
 use common::telemetry;
 use common::upstream::webhook;
 
+use tokio::time::timeout;
+
 use crate::DeliverEvents;
 
+/// Receivers should answer at once and work later.
+const SLOW: Duration = Duration::from_secs(3);
 /// Waiting deliveries that follow the first success at once; the sweep sends the others.
 const RELEASED_AT_ONCE: usize = 100;
 
@@ -24,7 +30,9 @@ impl DeliverEvents {
     ) -> Result<JobOutcome, JobError> {
         let now = self.context.now();
         let waiting = new_delivery(message, new, now);
-        let Some(grant) = self.acquire(&waiting, now).await? else {
+        let grant = self.acquire(&waiting, now).await?;
+        // Slow answers would take all calls at a time: the sweep sends a few of them.
+        let Some(grant) = grant.filter(|grant| !grant.is_slow()) else {
             return self.park(&waiting).await;
         };
         let tried = Delivery {
@@ -109,7 +117,18 @@ impl DeliverEvents {
 
     async fn send(&self, opened: &OpenedEndpoint, event: &Event) -> Result<(), DeliveryFailure> {
         let OpenedEndpoint { endpoint, secrets } = opened;
-        webhook::send(&self.client, endpoint, secrets, event, self.context.now()).await
+        let now = self.context.now();
+        let sending = webhook::send(&self.client, endpoint, secrets, event, now);
+        let mut sending = std::pin::pin!(sending);
+        if let Ok(sent) = timeout(SLOW, &mut sending).await {
+            return sent;
+        }
+        let id = &endpoint.endpoint;
+        if let Err(error) = self.breakers.record_slow(id.as_str(), now).await {
+            let error = telemetry::cause(&error);
+            tracing::warn!(error, endpoint = %id, "a slow answer was not recorded");
+        }
+        sending.await
     }
 
     /// The event arrived; a failure here costs at most a later try of others.
@@ -213,7 +232,7 @@ impl DeliverEvents {
 }
 
 /// Longer waits are left to the sweep.
-const SOON: std::time::Duration = std::time::Duration::from_mins(10);
+const SOON: Duration = Duration::from_mins(10);
 
 fn new_delivery(message: &QueuedEvent, new: &NewEvent, now: Timestamp) -> Delivery {
     Delivery {

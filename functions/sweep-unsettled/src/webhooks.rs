@@ -1,5 +1,5 @@
 //! Sends messages for deliveries whose time has come, endpoint by endpoint. While an endpoint's
-//! breaker is open, the longest waiting event alone tries it.
+//! breaker is open, the longest waiting event alone tries it; one that answers slowly gets a few.
 
 use common::app::job::EventContext;
 use common::aws::event_queue::{EventQueue, QueuedEvent};
@@ -17,6 +17,8 @@ const MAX_MESSAGES: usize = 2_000;
 const MAX_PER_ENDPOINT: usize = 500;
 /// Also while the queue is full of others' events.
 const MIN_PER_ENDPOINT: usize = 50;
+/// At most ten seconds each, ten in a call: a small part of the calls that run at a time.
+const MAX_PER_SLOW_ENDPOINT: usize = 50;
 
 pub(crate) struct WebhookSweep {
     endpoints: WebhookEndpoints,
@@ -99,8 +101,9 @@ impl WebhookSweep {
         if due.is_empty() {
             return Ok(Vec::new());
         }
-        let limit = match self.breakers.state(id.as_str()).await? {
+        let limit = match self.breakers.state(id.as_str(), now).await? {
             BreakerState::Closed => MAX_PER_ENDPOINT,
+            BreakerState::Slow => MAX_PER_SLOW_ENDPOINT,
             // A test or a late answer succeeded after it opened.
             BreakerState::OpenUntil(_) if endpoint.failing_since.is_none() => {
                 self.breakers.close(id.as_str()).await?;

@@ -150,3 +150,25 @@ async fn success_of_a_test_sends_what_waits() {
     let delivered = records.filter(|record| record.status == DeliveryStatus::Delivered);
     assert_eq!(delivered.count(), 3, "those that waited for the breaker");
 }
+
+#[tokio::test]
+async fn slow_endpoint_gets_a_few_events_at_a_time() {
+    let mut set_up = set_up(Answer::Late(Duration::from_secs(4))).await;
+    set_up.accept(1).await;
+    set_up.webhooks.run().await;
+    assert_eq!(set_up.webhooks.records(&set_up.endpoint).await, []);
+    set_up.accept(2).await;
+    set_up.webhooks.run().await;
+    let (webhooks, receiver) = (&set_up.webhooks, &set_up.receiver);
+    assert_eq!(receiver.received().len(), 1, "the second waits");
+    webhooks.sweep().await;
+    assert_eq!(webhooks.deliver_all().await, 1);
+    let records = webhooks.records(&set_up.endpoint).await;
+    assert_eq!(records[0].status, DeliveryStatus::Delivered);
+    // It answers at once again, and some time has passed.
+    receiver.answer(Answer::Status(200));
+    webhooks.advance(Duration::from_mins(3));
+    set_up.accept(3).await;
+    set_up.webhooks.run().await;
+    assert_eq!(set_up.receiver.received().len(), 3);
+}

@@ -88,31 +88,40 @@ impl Queues {
     ) -> Result<Vec<Message>, Refusal> {
         let visible_at = now + self.visibility;
         let queue = self.queue(url)?;
-        let mut in_flight: BTreeMap<Option<String>, usize> = BTreeMap::new();
+        let mut in_flight: BTreeMap<&str, usize> = BTreeMap::new();
         for message in queue.iter() {
-            let is_in_flight = message.receives > 0 && message.visible_at > now;
-            *in_flight.entry(message.group.clone()).or_default() += usize::from(is_in_flight);
-        }
-        let mut visible: Vec<_> = queue
-            .iter_mut()
-            .filter(|message| message.visible_at <= now)
-            .collect();
-        // Each turn of a group counts as one more in flight; the sort keeps the order within a group.
-        visible.sort_by_cached_key(|message| {
-            let turns = in_flight.entry(message.group.clone()).or_default();
-            *turns += 1;
-            match message.group {
-                Some(_) => *turns,
-                None => 0,
+            if let Some(group) = &message.group
+                && message.receives > 0
+                && message.visible_at > now
+            {
+                *in_flight.entry(group).or_default() += 1;
             }
-        });
+        }
+        let visible = queue.iter().enumerate();
+        let visible = visible.filter(|(_, message)| message.visible_at <= now);
+        // Each turn of a group counts as one more in flight.
+        let mut turns: Vec<_> = visible
+            .map(|(index, message)| {
+                let Some(group) = &message.group else {
+                    return (0, index);
+                };
+                let turns = in_flight.entry(group).or_default();
+                *turns += 1;
+                (*turns, index)
+            })
+            .collect();
+        turns.sort_unstable();
         let take = |message: &mut Message| {
             message.visible_at = visible_at;
             message.receives = message.receives.saturating_add(1);
             message.receipt = format!("{}#{}", message.id, message.receives);
             message.clone()
         };
-        Ok(visible.into_iter().take(limit).map(take).collect())
+        let mut received = Vec::new();
+        for (_, index) in turns.into_iter().take(limit) {
+            received.extend(queue.get_mut(index).map(take));
+        }
+        Ok(received)
     }
 
     /// Deletes a message, unless its receipt handle is of an earlier receive.
