@@ -157,7 +157,7 @@ async fn campaign_without_webhooks_is_written_as_before() {
     let slug = &campaign.config.slug;
     let has_webhooks = async || {
         let campaign = service.tables.campaigns.get(slug).await.expect("the table");
-        campaign.expect("it is there").webhooks
+        campaign.expect("it is there").has_webhooks()
     };
     assert!(has_webhooks().await);
     let removed = webhooks.endpoints.remove(&endpoint).await;
