@@ -13,7 +13,7 @@ use common::domain::codebook::BatchStatus;
 use common::domain::scope::Environment;
 use common::domain::settling::Dependency;
 use common::domain::timestamp::Timestamp;
-use common::domain::webhook::{Delivery, DeliveryStatus, EventType};
+use common::domain::webhook::{Delivery, DeliveryStatus, EndpointStatus, EventType};
 use common::runtime::event_handler::EventHandler;
 use common::store::retention::{RetentionSchedule, Revised};
 use common::store::submissions::DueSubmission;
@@ -239,7 +239,7 @@ async fn by_hand(service: &Service) {
     );
 }
 
-/// An endpoint that fails and heals, without background work.
+/// Two endpoints that fail and heal, one of them by a test event, without background work.
 async fn webhooks(service: &Service) {
     let campaign = TestCampaign::changed(service, receipts_alone).await;
     let mut webhooks = Webhooks::new(service);
@@ -247,6 +247,7 @@ async fn webhooks(service: &Service) {
     let scope = campaign.scope(Environment::Test);
     let types = EventType::DEFAULT;
     let (endpoint, _) = webhooks.add(&scope, &receiver.url, &types).await;
+    let (tested, _) = webhooks.add(&scope, &receiver.url, &types).await;
     let key = &campaign.test_key;
     for number in 1..=6 {
         let receipt = campaign.typed(key, "TEST0VERIFIED", TIME).await;
@@ -258,10 +259,17 @@ async fn webhooks(service: &Service) {
     webhooks.run().await;
     webhooks.sweep().await;
     receiver.answer(Answer::Status(200));
+    let (stored, now) = (webhooks.stored(&tested).await, service.clock.now());
+    let well = webhooks
+        .endpoints
+        .set_status(&stored, EndpointStatus::Active, now);
+    assert!(well.await.expect("the table"));
     let delivered = |record: &Delivery| record.status == DeliveryStatus::Delivered;
-    while !webhooks.records(&endpoint).await.iter().all(delivered) {
-        webhooks.sweep().await;
-        webhooks.deliver_all().await;
+    for endpoint in [&endpoint, &tested] {
+        while !webhooks.records(endpoint).await.iter().all(delivered) {
+            webhooks.sweep().await;
+            webhooks.deliver_all().await;
+        }
     }
 }
 

@@ -323,7 +323,7 @@ fn streams_are_counted_whole_and_in_the_order_of_their_shards() {
 }
 
 #[test]
-fn changes_of_campaigns_with_webhooks_are_published_and_delivered() {
+fn changes_with_webhooks_are_published_and_delivered() {
     let template = service();
     let properties = |id: &str| &template["Resources"][id]["Properties"];
     let events = &properties("PublishEvents")["Events"];

@@ -270,7 +270,7 @@ impl Submission {
         CodeKey::parse(&self.scope, self.code_key.as_deref()?)
     }
 
-    /// To be published if the campaign has webhooks.
+    /// The submission, published if the campaign has webhooks.
     #[must_use]
     pub fn notifying(self, campaign: &Campaign) -> Self {
         Self {

@@ -13,7 +13,7 @@ use crate::http::schema::{Reference, Slug, Time, Uuid};
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "WebhookEvent")]
 pub struct EventObject {
-    /// What happened.
+    /// Type of the event.
     r#type: EventType,
     /// Time of the change.
     #[schemars(with = "Time")]

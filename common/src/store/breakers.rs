@@ -113,7 +113,7 @@ impl Breakers {
         })
     }
 
-    /// After a request that succeeded beside it, such as a test.
+    /// Closes the breaker after a request that succeeded beside it, such as a test.
     pub async fn close(&self, breaker: &str) -> StoreResult<()> {
         let delete = self.table.delete(key(breaker));
         delete.send("closing a breaker").await.map(drop)

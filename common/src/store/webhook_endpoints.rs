@@ -69,7 +69,7 @@ impl WebhookEndpoints {
         Ok(endpoints)
     }
 
-    /// Without those that this build cannot read.
+    /// Endpoints of the scope that this build can read.
     pub async fn list_readable(&self, scope: &Scope) -> StoreResult<Vec<Endpoint>> {
         let items = self.items(scope).await?.into_iter();
         Ok(items.filter_map(|item| readable(item, READING)).collect())
@@ -87,7 +87,7 @@ impl WebhookEndpoints {
         table::list(self.table.scan(), LISTING_ALL, read).await
     }
 
-    /// Without those that this build cannot read. Reads the whole, small table.
+    /// All endpoints that this build can read. Reads the whole, small table.
     pub async fn list_all_readable(&self) -> StoreResult<Vec<Endpoint>> {
         let items = table::list(self.table.scan(), LISTING_ALL, Ok).await?;
         let items = items.into_iter();

@@ -9,7 +9,7 @@ use super::http_client::{Addresses, HttpClient, Timeouts, TransportError};
 use crate::domain::Timestamp;
 use crate::domain::webhook::{DeliveryFailure, Endpoint, Event, WebhookSecret, signature_header};
 
-/// Of a whole try. Receivers should answer at once and work later.
+/// Limit of a whole try. Receivers should answer at once and work later.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
 

@@ -17,7 +17,7 @@ const MAX_MESSAGES: usize = 2_000;
 const MAX_PER_ENDPOINT: usize = 500;
 /// Also while the queue is full of others' events.
 const MIN_PER_ENDPOINT: usize = 50;
-/// At most ten seconds each, ten in a call: a small part of the calls that run at a time.
+/// Tries of ten seconds at most, ten in a call: a small part of the calls that run at a time.
 const MAX_PER_SLOW_ENDPOINT: usize = 50;
 
 pub(crate) struct WebhookSweep {

@@ -34,7 +34,7 @@ pub struct PersonRecords {
 }
 
 impl PersonRecords {
-    /// Without their receipts.
+    /// Submissions without their receipts.
     pub fn submissions_alone(&self) -> impl Iterator<Item = &Submission> {
         self.submissions.iter().map(|(submission, _)| submission)
     }

@@ -16,9 +16,9 @@ use service_tests::webhooks::{Answer, Receiver, Webhooks, deliver};
 
 use crate::report::{Table, Verdicts};
 
-/// From a change to the first try.
+/// Aims for the time from a change to the first try.
 const AIM: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(5)];
-/// Between two entries.
+/// Time between two entries.
 const INTERVAL: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Endpoints that work.

@@ -117,7 +117,7 @@ impl Delivery {
         }
     }
 
-    /// After a failed try, which `attempts` counts.
+    /// The delivery after a failed try, which `attempts` counts.
     #[must_use]
     pub fn failed(
         self,
@@ -132,7 +132,7 @@ impl Delivery {
             NextAttempt::None
                 if endpoint
                     .last_success_at
-                    .is_none_or(|last| last < self.created_at) =>
+                    .is_none_or(|last| last <= self.created_at) =>
             {
                 (DeliveryStatus::Parked, Some(retry.after(PARKED_WAIT)))
             }
@@ -276,11 +276,9 @@ mod tests {
                 .status
         };
         assert_eq!(after(None), DeliveryStatus::Parked);
-        assert_eq!(
-            after(Some(Timestamp::from_millis(-1))),
-            DeliveryStatus::Parked
-        );
-        assert_eq!(after(Some(START)), DeliveryStatus::GivenUp);
+        assert_eq!(after(Some(START)), DeliveryStatus::Parked);
+        let later = START.after(Duration::from_millis(1));
+        assert_eq!(after(Some(later)), DeliveryStatus::GivenUp);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::domain::{
 };
 
 text_enum! {
-    /// What an event reports. New values may be added.
+    /// Change that an event reports. New values may be added.
     #[derive(schemars::JsonSchema)]
     pub enum EventType {
         /// A submission was created. Only sent on request: the reply to the call says the same.

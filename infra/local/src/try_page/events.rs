@@ -35,7 +35,7 @@ pub(crate) struct Receivers(Mutex<HashMap<Scope, Receiver>>);
 struct Receiver {
     /// `None` until the endpoint is added, which sends a test event first.
     secret: Option<WebhookSecret>,
-    /// With the time of arrival, and a number that the page asks after.
+    /// Events with the time of arrival, and a number that the page asks after.
     events: Vec<Value>,
     count: u64,
 }

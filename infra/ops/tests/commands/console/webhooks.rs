@@ -41,7 +41,10 @@ async fn an_added_endpoint_shows_its_secret_once() {
     for hidden in [secret, "hush"] {
         assert_lacks!(page, hidden);
     }
-    let refused = form(&[("url", "https://10.0.0.1/hush")]);
+    let untyped = form(&[("url", "https://10.0.0.1/hush")]);
+    let page = console.post_for(422, PAGE, &untyped).await.text;
+    assert_contains!(page, "choose at least one type");
+    let refused = form(&[("url", "https://10.0.0.1/hush"), ("prize.won", "on")]);
     let page = console.post_for(422, PAGE, &refused).await.text;
     assert_contains!(page, "reachable from the internet");
     assert_lacks!(page, "hush");
