@@ -95,6 +95,7 @@ async fn one_event_that_always_fails_is_given_up() {
     set_up.accept(1).await;
     set_up.webhooks.run().await;
     set_up.receiver.answer(Answer::Status(200));
+    set_up.webhooks.advance(Duration::from_secs(1));
     set_up.accept(2).await;
     set_up.webhooks.run().await;
     let stored = set_up.webhooks.stored(&set_up.endpoint).await;
