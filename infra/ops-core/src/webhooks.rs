@@ -12,8 +12,8 @@ use common::domain::webhook::{
 use common::upstream::http_client::Addresses;
 use common::upstream::webhook;
 
-pub(crate) use self::replay::replay_period;
 pub use self::replay::{Period, replay_event};
+pub(crate) use self::replay::{active, replay_period};
 use crate::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -321,6 +321,16 @@ pub fn ping_words(endpoint: &Endpoint, ping: &Ping) -> String {
 
 /// A new secret; both sign for a day.
 pub async fn rotate(tables: &Tables, endpoint: &Endpoint, now: Timestamp) -> Result<String> {
+    let secrets = tables
+        .webhook_endpoints
+        .secrets(&endpoint.scope, &endpoint.endpoint, now);
+    if secrets.await?.len() > 1 {
+        bail!(
+            "rotated_already",
+            "the secret was replaced within the last 24 hours, and the brand may still use the one before, which another \
+             rotation would end; wait, or if the new one is known to others, remove the endpoint and add it again"
+        );
+    }
     record(tables, "webhook.rotate", endpoint, json!({}), now).await?;
     let secret = new_secret();
     let rotated = tables.webhook_endpoints.rotate(endpoint, &secret, now);

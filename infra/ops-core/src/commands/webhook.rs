@@ -226,7 +226,7 @@ async fn replay(
     clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report> {
-    let endpoints = webhooks::chosen(tables, &scope, endpoint).await?;
+    let endpoints = webhooks::active(webhooks::chosen(tables, &scope, endpoint).await?)?;
     let now = clock.now();
     if let Some(event) = what.event {
         let hosts = webhooks::replay_event(tables, &endpoints, &event, now).await?;

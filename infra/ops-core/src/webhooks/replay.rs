@@ -44,6 +44,19 @@ pub async fn replay_event(
     Ok(hosts)
 }
 
+/// Those that get events. If there are none, the error is that of the first.
+pub(crate) fn active(mut endpoints: Vec<Endpoint>) -> Result<Vec<Endpoint>> {
+    if let Some(first) = endpoints.first()
+        && endpoints
+            .iter()
+            .all(|one| one.status != EndpointStatus::Active)
+    {
+        check_active(first)?;
+    }
+    endpoints.retain(|one| one.status == EndpointStatus::Active);
+    Ok(endpoints)
+}
+
 fn check_active(endpoint: &Endpoint) -> Result<()> {
     if endpoint.status == EndpointStatus::Active {
         return Ok(());

@@ -216,6 +216,8 @@ async fn both_secrets_sign_for_a_day_after_a_rotation() {
     let test = format!("webhook test {SCOPE} {id}");
     stack.fine(&test).await;
     assert!(is_signed_by(&receiver, &[new, old]));
+    let again = format!("webhook rotate {SCOPE} {id}");
+    stack.refused(again, "rotated_already").await;
     stack.clock.advance(Duration::from_hours(24));
     stack.fine(&test).await;
     assert!(is_signed_by(&receiver, &[new]));

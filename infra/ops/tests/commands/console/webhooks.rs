@@ -43,7 +43,7 @@ async fn an_added_endpoint_shows_its_secret_once() {
     }
     let untyped = form(&[("url", "https://10.0.0.1/hush")]);
     let page = console.post_for(422, PAGE, &untyped).await.text;
-    assert_contains!(page, "choose at least one type");
+    assert_contains!(page, "at least one type of event");
     let refused = form(&[("url", "https://10.0.0.1/hush"), ("prize.won", "on")]);
     let page = console.post_for(422, PAGE, &refused).await.text;
     assert_contains!(page, "reachable from the internet");
