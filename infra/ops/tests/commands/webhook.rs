@@ -157,9 +157,10 @@ async fn endpoint_that_does_not_answer_stays_unproven_until_a_test() {
 #[tokio::test]
 async fn url_that_no_brand_can_have_is_refused_without_its_path() {
     let stack = Stack::with_chai().await;
-    let public = stack.env_with(&[("PARTNER_ADDRESSES", "public")]);
+    let public = stack.env_with(&[("OUTBOUND_ADDRESSES", "public")]);
     for (url, why) in [
         ("http://example.com/hush", "https://"),
+        ("http://127.0.0.1/hush", "https://"),
         ("https://10.0.0.1/hush", "reachable from the internet"),
         ("https://me:hush@example.com/", "user or password"),
         ("https://example.com:6379/hush", "port must be 443 or 8443"),
