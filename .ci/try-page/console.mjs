@@ -7,15 +7,19 @@ import { mkdir } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 
-import { decideBy, seen, startBrowser, startStack } from './stage.mjs';
+import campaigns from './console/campaigns.mjs';
+import submissions from './console/submissions.mjs';
+import codes from './console/codes.mjs';
+import webhooks from './console/webhooks.mjs';
+import draws from './console/draws.mjs';
+import people from './console/people.mjs';
+import receipts from './console/receipts.mjs';
+import { startBrowser, startStack } from './stage.mjs';
 
 const [tools, localProgram, opsProgram, screenshots] = process.argv.slice(2);
 const OVERVIEW = '/campaigns/soda-rush-2026/live';
 const SIZES = { 1280: { width: 1280, height: 900 }, 820: { width: 820, height: 1180 } };
-const MAX_PAGE_BYTES = 300_000;
 const PATIENCE_MS = 300_000;
-// Demo receipts that wait for a person.
-const WAITING = 100;
 
 let stage;
 let stack;
@@ -118,159 +122,18 @@ async function look(page, name) {
 
 const heading = (page) => page.textContent('h1');
 
-visit('the campaigns are listed with their numbers', '/', async (page) => {
-  assert.match(await page.textContent('main'), /Soda Rush/);
-  await look(page, 'campaigns');
-});
-
-visit('an overview has plots and their numbers as tables', OVERVIEW, async (page) => {
-  assert.ok((await page.locator('svg[role=img] rect').count()) > 30, 'columns');
-  await page.locator('summary').first().click();
-  assert.ok(await page.locator('details[open] td').first().isVisible());
-  await look(page, 'overview');
-  const sizes = await page.evaluate(() => performance.getEntriesByType('resource').map((entry) => entry.decodedBodySize));
-  const bytes = (await page.content()).length + sizes.reduce((sum, size) => sum + size, 0);
-  assert.ok(bytes < MAX_PAGE_BYTES, `${bytes} bytes`);
-  console.log(`the overview has ${bytes} bytes`);
-});
-
-visit('a campaign is paused and resumed by keyboard', '/campaigns/bahati-2026/live', async (page) => {
-  await page.getByRole('button', { name: 'Pause the campaign' }).focus();
-  await page.keyboard.press('Enter');
-  await page.getByRole('button', { name: 'Resume the campaign' }).waitFor();
-  assert.ok(await page.locator('.pill.paused').isVisible());
-  await page.getByRole('button', { name: 'Resume the campaign' }).press('Enter');
-  await page.getByRole('button', { name: 'Pause the campaign' }).waitFor();
-});
-
-visit('a phone leads to its submissions, and a reference to the whole story', '/', async (page) => {
-  await page.keyboard.press('/');
-  await page.waitForURL(/search$/);
-  await page.fill('#what', '0712 000 002');
-  await page.keyboard.press('Enter');
-  const first = page.locator('td a').first();
-  const reference = await first.textContent();
-  await look(page, 'search');
-  await page.fill('#what', reference);
-  await page.keyboard.press('Enter');
-  await page.waitForURL(/submissions/);
-  assert.equal(await heading(page), `Submission ${reference}`);
-  assert.ok((await page.locator('.timeline li').count()) > 0);
-  await look(page, 'submission');
-  await page.getByRole('button', { name: 'Show the phone' }).click();
-  await page.getByText('+255712000002').waitFor();
-});
-
-visit('a batch is void only once its name is typed', '/campaigns/soda-rush-2026/test/codes', async (page) => {
-  await look(page, 'codes');
-  await page.getByRole('link', { name: 'Void batch-1' }).click();
-  const button = page.getByRole('button', { name: 'Void the batch' });
-  assert.ok(await button.isDisabled());
-  await page.fill('#typed', 'batch');
-  assert.ok(await button.isDisabled());
-  await look(page, 'void');
-  await page.fill('#typed', 'batch-1');
-  await page.keyboard.press('Enter');
-  await page.getByRole('heading', { name: 'Codes' }).waitFor();
-  assert.equal(await page.locator('tr', { hasText: 'batch-1' }).locator('.pill').textContent(), 'void');
-});
-
-visit('a webhook is added, tested and stopped', '/campaigns/soda-rush-2026/test/webhooks', async (page) => {
-  await page.fill('#url', `${stack.baseUrl}/docs`);
-  await page.getByRole('button', { name: 'Add and test' }).click();
-  await page.getByText(/^whsec_/).waitFor();
-  await look(page, 'webhooks');
-  await page.getByRole('button', { name: 'Test 127.0.0.1' }).click();
-  await page.getByText('127.0.0.1 did not take the test event').waitFor();
-  await page.getByRole('button', { name: 'Stop 127.0.0.1' }).click();
-  assert.equal(await page.locator('tr', { hasText: '127.0.0.1' }).locator('.pill').textContent(), 'stopped');
-});
-
-visit('a draw leads to its winners, who are called', '/campaigns/chai-bora-2026/live/draws', async (page) => {
-  await look(page, 'draws');
-  await page.getByRole('link', { name: 'demo' }).click();
-  await page.getByText('Every winner').or(page.getByText('To be called, or to get the prize')).waitFor();
-  await look(page, 'draw');
-  await page.getByRole('link', { name: 'Place 2 of Airtime' }).click();
-  await page.getByRole('button', { name: 'Show the number' }).click();
-  await page.getByText('+25571300').waitFor();
-  await page.getByRole('button', { name: 'Called, no answer' }).click();
-  await page.getByText('called, no answer, logged by asha').waitFor();
-  const skip = page.getByRole('button', { name: 'Skip' });
-  await page.fill('#typed', 'dem');
-  assert.ok(await skip.isDisabled());
-  await page.fill('#typed', 'demo');
-  assert.ok(await skip.isEnabled());
-  await look(page, 'winner');
-});
-
-visit('a person is handed over', '/people', async (page) => {
-  await page.fill('#phone', '0712000002');
-  await page.keyboard.press('Enter');
-  await page.getByRole('heading', { name: 'Hand it over' }).waitFor();
-  await look(page, 'people');
-  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Download' }).click()]);
-  assert.equal(download.suggestedFilename(), 'person.zip');
-});
-
-visit('every change is in the log, with who made it', '/changes', async (page) => {
-  const text = await page.textContent('table');
-  for (const action of ['campaign.pause', 'campaign.resume', 'code.void', 'submission.show', 'person.export']) assert.match(text, new RegExp(action));
-  assert.match(text, /\(asha\)/);
-  await look(page, 'changes');
-});
-
-/** The form for accepting stays open until it can be sent. */
-async function tryForm(page) {
-  const form = page.locator('.card:visible .accepting');
-  const said = (text) => form.locator('.missing', { hasText: text }).waitFor();
-  await form.waitFor();
-  assert.ok(await page.locator('.card:visible .answers').isHidden(), 'in place of the buttons');
-  const [photo, fields] = await Promise.all([page.locator('.card:visible .photo').boundingBox(), form.boundingBox()]);
-  assert.ok(fields.x >= photo.x + photo.width, 'never over the photo');
-  const frame = await page.locator('.card:visible .photo').evaluate((photo) => ({ ...photo.dataset, wide: photo.scrollWidth / photo.clientWidth, top: photo.scrollTop }));
-  assert.ok(frame.wide > 1.5 && frame.top > 0, `zoomed to the code: ${JSON.stringify(frame)}`);
-  if (screenshots) await page.screenshot({ path: `${screenshots}/console-review-code.png` });
-  await page.keyboard.press('Enter');
-  await said('Type the receipt’s code, or tick');
-  await page.keyboard.type('READ/');
-  await said('6 to 40 letters and digits');
-  await page.keyboard.press('Backspace');
-  await page.keyboard.press('Enter');
-  await said('6 to 40 letters and digits');
-  await look(page, 'review-accept');
-  await page.keyboard.press('Escape');
-  assert.ok(await form.isHidden());
-  await page.keyboard.press('a');
-  assert.equal(await form.locator('[name=code]').inputValue(), 'READ', 'what was typed is there again');
-  await form.locator('[name=code]').fill('');
-}
-
-visit('a hundred waiting receipts are decided by keyboard alone', '/campaigns/duka-kuu-2026/live/review', async (page) => {
-  const started = Date.now();
-  const card = page.locator('.card:visible');
-  let decided = 0;
-  let tried = 0;
-  for (;;) {
-    await card.or(page.locator('#nothing:visible')).first().waitFor();
-    const shown = await seen(page);
-    if (!shown.id) break;
-    decided += 1;
-    if (decided % 2) {
-      await decideBy(page, 'a');
-      if (!shown.direct) {
-        if (!tried++) await tryForm(page);
-        await page.keyboard.type(`READ${String(decided).padStart(6, '0')}`);
-        await page.keyboard.press('Enter');
-      }
-    } else await decideBy(page, '1');
-    await page.waitForFunction((id) => document.querySelector('.card:not([hidden])')?.dataset.id !== id, shown.id);
-  }
-  const seconds = (Date.now() - started) / 1_000;
-  assert.ok(decided >= WAITING && tried, `${decided} decided, ${tried} with a code`);
-  await page.waitForFunction(() => document.getElementById('progress').textContent.startsWith('0 waiting'), null, { timeout: 120_000 });
-  console.log(`${decided} receipts of the demo decided by keyboard in ${seconds} s: ten minutes leave ${(600 - seconds) / decided} s to look at each`);
-});
+// In this order: the last of them look at what the others left.
+const kit = {
+  visit,
+  look,
+  heading,
+  screenshots,
+  /** The local stack, once a test runs. */
+  get stack() {
+    return stack;
+  },
+};
+for (const tests of [campaigns, submissions, codes, webhooks, draws, people, receipts]) tests(kit);
 
 test('a link that was used ends the console for all', { timeout: PATIENCE_MS }, async () => {
   const again = await operator.newPage();
