@@ -347,6 +347,7 @@ async fn wrong_codes_are_counted_among_live_requests_alone() {
 
 #[tokio::test]
 async fn nothing_is_lost_when_environments_die_amid_throttling() {
+    let _turn = crate::load::turn().await;
     const CLIENTS: u32 = 40;
     let campaign = TestCampaign::plain().await;
     let proxy = Interceptor::default();
