@@ -15,8 +15,14 @@ const BOTTOM: i64 = 24;
 /// More labels would overlap.
 const LABELS: usize = 7;
 
-/// Bars show entries; submissions are in the table only.
-pub(crate) fn over_time(title: &str, unit: &str, series: &[(String, Amount)]) -> Markup {
+/// Bars show entries; submissions are in the table only. `link` is the list of a row's submissions,
+/// if there is one.
+pub(crate) fn over_time(
+    title: &str,
+    unit: &str,
+    series: &[(String, Amount)],
+    link: impl Fn(&str) -> Option<String>,
+) -> Markup {
     let largest = largest(series.iter().map(|(_, sum)| sum.entries));
     let count = i64::try_from(series.len()).unwrap_or(1).max(1);
     let height = HEIGHT - TOP - BOTTOM;
@@ -45,7 +51,7 @@ pub(crate) fn over_time(title: &str, unit: &str, series: &[(String, Amount)]) ->
                     text x=(x) y=(HEIGHT - 6) { (short(name)) }
                 }
             }
-            (numbers(title, &[unit, "Submissions", "Entries"], any))
+            (numbers(title, &[unit, "Submissions", "Entries"], any, link))
         }
     }
 }
@@ -62,12 +68,13 @@ fn numbers<'a>(
     title: &str,
     heading: &[&str],
     amounts: impl Iterator<Item = &'a (String, Amount)>,
+    link: impl Fn(&str) -> Option<String>,
 ) -> Markup {
     let rows = html! {
         @for (name, sum) in amounts {
             tr {
-                td { @if name.is_empty() { (UNNAMED) } @else { (name) } }
-                td { (number(sum.records)) }
+                td { (name) }
+                td { @if let Some(path) = link(name) { a href=(path) { (number(sum.records)) } } @else { (number(sum.records)) } }
                 td { (number(sum.entries)) }
             }
         }
@@ -79,7 +86,7 @@ pub(crate) struct Share {
     pub(crate) name: Markup,
     pub(crate) value: i64,
     pub(crate) of: i64,
-    pub(crate) words: String,
+    pub(crate) words: Markup,
 }
 
 pub(crate) fn shares(caption: &str, heading: [&str; 2], rows: Vec<Share>) -> Markup {
@@ -89,9 +96,12 @@ pub(crate) fn shares(caption: &str, heading: [&str; 2], rows: Vec<Share>) -> Mar
                 td { (row.name) }
                 td { (row.words) }
                 td {
-                    svg.share viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" {
-                        rect.whole width="100" height="8" rx="2" {}
-                        rect.bar width=(scaled(row.value, row.of, 100)) height="8" rx="2" {}
+                    div.share {
+                        svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" {
+                            rect.whole width="100" height="8" rx="2" {}
+                            rect.bar width=(scaled(row.value, row.of, 100)) height="8" rx="2" {}
+                        }
+                        span { (percent(row.value, row.of)) }
                     }
                 }
             }
@@ -101,28 +111,85 @@ pub(crate) fn shares(caption: &str, heading: [&str; 2], rows: Vec<Share>) -> Mar
     table(caption, &[name, value, "Share"], rows)
 }
 
-/// Shares of the largest sum.
-pub(crate) fn of_largest(aggregate: &Aggregate, name: impl Fn(&str) -> String) -> Vec<Share> {
-    let of = largest(aggregate.values().map(|sum| sum.records));
-    let row = |(dimension, sum): (&String, &Amount)| {
-        let shown = if dimension.is_empty() {
-            UNNAMED.to_owned()
-        } else {
-            name(dimension)
-        };
-        Share {
-            name: html! { (shown) },
-            value: sum.records,
-            of,
-            words: number(sum.records),
-        }
+fn percent(value: i64, of: i64) -> String {
+    match scaled(value, of, 1_000) {
+        0 => "0 %".to_owned(),
+        1..10 => "under 1 %".to_owned(),
+        share => format!("{} %", (share + 5) / 10),
+    }
+}
+
+/// Shares of the whole, the largest first; those after `most` are one row. `link` is the list of a
+/// row's submissions, if there is one.
+pub(crate) fn of_whole(
+    aggregate: &Aggregate,
+    most: usize,
+    name: impl Fn(&str) -> String,
+    link: impl Fn(&str) -> Option<String>,
+) -> Vec<Share> {
+    let of = aggregate.values().map(|sum| sum.records).sum();
+    let mut sums: Vec<_> = aggregate.iter().collect();
+    sums.sort_by_key(|(_, sum)| -sum.records);
+    let rest = sums.split_off(most.min(sums.len()));
+    let row = |(dimension, sum): (&String, &Amount)| Share {
+        name: html! {
+            @if dimension.is_empty() {
+                (UNNAMED)
+            } @else if let Some(path) = link(dimension) {
+                a href=(path) { (name(dimension)) }
+            } @else {
+                (name(dimension))
+            }
+        },
+        value: sum.records,
+        of,
+        words: html! { (number(sum.records)) },
     };
-    aggregate.iter().map(row).collect()
+    let mut rows: Vec<_> = sums.into_iter().map(row).collect();
+    if !rest.is_empty() {
+        let value = rest.iter().map(|(_, sum)| sum.records).sum();
+        let (name, words) = (html! { (rest.len()) " others" }, html! { (number(value)) });
+        rows.push(Share {
+            name,
+            value,
+            of,
+            words,
+        });
+    }
+    rows
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares_are_of_the_whole_and_small_ones_are_seen() {
+        let shares = [
+            (0, "0 %"),
+            (1, "under 1 %"),
+            (500, "33 %"),
+            (1_500, "100 %"),
+        ];
+        for (value, words) in shares {
+            assert_eq!(percent(value, 1_500), words);
+        }
+        let sums = [("Dar", 3), ("", 1), ("Arusha", 5), ("Mwanza", 1)];
+        let amount = |records| Amount {
+            records,
+            entries: 0,
+        };
+        let sums = sums.map(|(name, records)| (name.to_owned(), amount(records)));
+        let rows = of_whole(&Aggregate::from(sums), 2, str::to_owned, |_| {
+            Some("/".to_owned())
+        });
+        let rows: Vec<_> = rows
+            .iter()
+            .map(|row| (row.name.0.as_str(), row.value, row.of))
+            .collect();
+        let (arusha, dar) = ("<a href=\"/\">Arusha</a>", "<a href=\"/\">Dar</a>");
+        assert_eq!(rows, [(arusha, 5, 10), (dar, 3, 10), ("2 others", 2, 10)]);
+    }
 
     #[test]
     fn a_plot_has_bars_of_entries_and_empty_places() {
@@ -133,7 +200,7 @@ mod tests {
             day("2026-03-03", 3, 0),
             day("2026-03-04", 1, 4),
         ];
-        let plot = over_time("Entries by day", "Day", &series).into_string();
+        let plot = over_time("Entries by day", "Day", &series, |_| None).into_string();
         assert_eq!(plot.matches("<rect class=\"bar\"").count(), 2, "{plot}");
         let place = |index: i64| format!("x=\"{}\"", LEFT + index * (WIDTH - LEFT) / 4);
         for (index, bar) in [

@@ -21,7 +21,7 @@ pub(crate) use common::domain::draw::{Draw, DrawName};
 pub(crate) use common::domain::ids::SubmissionId;
 pub(crate) use common::domain::phone::Phone;
 pub(crate) use common::domain::scope::{CampaignSlug, Environment, Scope};
-pub(crate) use common::domain::statistics::{Amount, Counters, Metric};
+pub(crate) use common::domain::statistics::{Counters, Metric};
 pub(crate) use common::domain::submission::Submission;
 pub(crate) use common::domain::timestamp::Timestamp;
 pub(crate) use common::random;
@@ -30,10 +30,12 @@ pub(crate) use maud::{DOCTYPE, Markup, html};
 pub(crate) use ops_core::audit::validate_reason;
 pub(crate) use ops_core::failure::{Failure, bail, failure};
 pub(crate) use ops_core::format::{
-    entries_in_words, grouped, joined, local_time, or_dash, shortened, span_in_words, zoned_time,
+    entries_in_words, grouped, joined, local_time, or_dash, shortened, span_in_words, visible,
+    zoned_time,
 };
 pub(crate) use ops_core::review::item::ReviewItem;
 pub(crate) use ops_core::review::photo::{PhotoCopier, ShownPhoto};
+pub(crate) use ops_core::roles::Role;
 pub(crate) use ops_core::statistics::aggregate::{Aggregate, by_dimension, records_of};
 pub(crate) use ops_core::tables::Tables;
 pub(crate) use ops_core::{ConsoleSettings, submissions};
@@ -42,7 +44,7 @@ pub(crate) use crate::assets;
 pub(crate) use crate::failure::{PageError, PageResult, page_message, page_unknown, refusal};
 pub(crate) use crate::form::{Form, Query, check_typed, hidden, select, text_field, typed_form};
 pub(crate) use crate::layout::{
-    Page, Section, environment, facts, head, path_of, pill, table, with_query,
+    Page, Section, environment, facts, head, lacks, path_of, pill, table, with_query,
 };
 pub(crate) use crate::pages::Named;
 pub(crate) use crate::pages::submission::path_of_submission;

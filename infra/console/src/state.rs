@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use common::clock::Clock;
 use ops_core::connection;
+use ops_core::roles::roles;
+use tokio::sync::OnceCell;
 
 use crate::access::Access;
 use crate::pages::review::screens::Screens;
@@ -22,6 +24,8 @@ struct Shared {
     /// `127.0.0.1:PORT`.
     authority: String,
     screens: Screens,
+    /// Asked for once: they are the credentials'.
+    roles: OnceCell<Vec<Role>>,
 }
 
 impl FromRequestParts<Self> for Console {
@@ -49,12 +53,22 @@ impl Console {
             access,
             authority,
             screens: Screens::default(),
+            roles: OnceCell::new(),
         })))
     }
 
     /// Tables for one request, which must write a row of the audit log before any other write.
     pub(crate) fn tables(&self) -> Result<Tables, Failure> {
         Ok(self.0.tables.for_next_command()?)
+    }
+
+    /// True if the operator has the role. A page without a right says so; a write is refused by AWS.
+    pub(crate) async fn has(&self, role: Role) -> Result<bool, Failure> {
+        let roles = self.0.roles.get_or_try_init(|| async {
+            let tables = self.tables()?;
+            roles(&tables).await
+        });
+        Ok(roles.await?.contains(&role))
     }
 
     pub(crate) fn env(&self) -> &Env {

@@ -10,6 +10,7 @@
 //!   people; [`people`] finds, exports and erases a person; `export` writes entries into files,
 //!   each an `atomic_file`;
 //! - [`review`] serves the review screen, one submission after the other;
+//! - [`mod@roles`] tells what the operator may do;
 //! - [`audit`] records who does what; `write_guard` refuses unrecorded writes; `identity` is the
 //!   operator's;
 //! - [`webhooks`] adds and tests endpoints of brands' servers, and sends events again;
@@ -46,6 +47,7 @@ pub mod phones;
 mod prelude;
 mod problem;
 pub mod review;
+pub mod roles;
 mod run;
 pub mod settle;
 pub mod smoke;

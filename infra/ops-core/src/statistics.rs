@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use chrono_tz::UTC;
-use common::domain::statistics::ALL_DAYS;
+use common::domain::statistics::{ALL_DAYS, of_submission};
 use common::store::statistics::recount::recount as count_records;
 
+pub use crate::commands::numbers::{as_csv, as_json};
 use crate::prelude::*;
 
 pub const RECOUNT: &str = "numbers.recount";
@@ -88,6 +89,31 @@ async fn totals(tables: &Tables, scope: &Scope) -> Result<Counters, StoreError> 
 pub async fn entries(tables: &Tables, scope: &Scope) -> Result<i64> {
     let totals = totals(tables, scope).await?;
     Ok(totals.iter().map(|(_, amount)| amount.entries).sum())
+}
+
+/// True if a submission that waits for a person is missing for longer than counting takes. Without
+/// such a submission, nothing is known.
+pub async fn stand_still(tables: &Tables, scope: &Scope, now: Timestamp) -> Result<bool> {
+    let submissions = tables.submissions();
+    let Some(newest) = submissions.newest_waiting_for_operator(scope).await? else {
+        return Ok(false);
+    };
+    let newest = match submissions.get(scope, newest.submission_id).await {
+        Err(error) if error.is_unreadable() => None,
+        found => found?,
+    };
+    let Some(newest) = newest.filter(|newest| now.since(newest.updated_at) >= QUIET) else {
+        return Ok(false);
+    };
+    let read = tables
+        .statistics
+        .counters(scope, Metric::Outcomes, &newest.day);
+    let counted = read.await?;
+    let expected = of_submission(&newest);
+    let mut outcomes = expected
+        .iter()
+        .filter(|(counter, _)| counter.metric == Metric::Outcomes);
+    Ok(outcomes.any(|(counter, amount)| counted.amount(counter).records < amount.records))
 }
 
 pub async fn phones_by_entries(

@@ -5,6 +5,7 @@ use std::pin::pin;
 use common::aws::deployment_secret::DeploymentSecrets;
 use common::aws::event_queue::EventQueue;
 use common::store::api_keys::ApiKeys;
+use common::store::breakers::{BreakerState, Breakers};
 use common::store::campaign_versions::CampaignVersions;
 use common::store::campaigns::Campaigns;
 use common::store::draws::Draws;
@@ -99,6 +100,12 @@ impl Tables {
     /// Locks without the guard: they only change who looks.
     pub fn review_locks(&self) -> Result<ReviewLocks, ConfigError> {
         ReviewLocks::from_env(&self.env, &self.audit.unguarded().dynamodb())
+    }
+
+    /// The state of the breaker before a campaign's partner.
+    pub async fn partner_breaker(&self, scope: &Scope, now: Timestamp) -> Result<BreakerState> {
+        let breakers = Breakers::for_partners(&self.env, &self.aws.dynamodb())?;
+        Ok(breakers.state(&scope.to_string(), now).await?)
     }
 
     pub fn codes(&self) -> &Codes {

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
-use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_dynamodb::types::{AttributeValue, Select};
 use futures_util::future::try_join_all;
 
 use super::{During, KEY, Submissions, key};
@@ -175,6 +175,29 @@ impl Submissions {
             .await
     }
 
+    /// The one that began to wait last.
+    pub async fn newest_waiting_for_operator(
+        &self,
+        scope: &Scope,
+    ) -> StoreResult<Option<DueSubmission>> {
+        let partition = operator_partition(scope.environment);
+        let query = self.query_unsettled_of(&partition, scope, BEGINNING);
+        let query = query.scan_index_forward(false).limit(1);
+        let reply = query.send().await.during(LISTING)?;
+        Ok(reply.items.unwrap_or_default().first().and_then(read_due))
+    }
+
+    pub async fn count_waiting_for_operator(&self, scope: &Scope) -> StoreResult<u64> {
+        let partition = operator_partition(scope.environment);
+        let query = self.query_unsettled_of(&partition, scope, BEGINNING);
+        let mut pages = query.select(Select::Count).into_paginator().send();
+        let mut count = 0;
+        while let Some(page) = pages.try_next().await.during(LISTING)? {
+            count += u64::try_from(page.count).unwrap_or(0);
+        }
+        Ok(count)
+    }
+
     /// Earliest settled first.
     pub async fn waiting_for_spot_check(
         &self,
@@ -231,10 +254,19 @@ impl Submissions {
         scope: &Scope,
         since: Timestamp,
     ) -> StoreResult<Vec<DueSubmission>> {
+        listed_by(self.query_unsettled_of(&partition, scope, since)).await
+    }
+
+    fn query_unsettled_of(
+        &self,
+        partition: &str,
+        scope: &Scope,
+        since: Timestamp,
+    ) -> QueryFluentBuilder {
         let within = " AND #scope_and_next_step BETWEEN :since AND :end";
         let since = (":since", text(next_step(scope, since)));
         let values = [since, (":end", text(after(scope)))];
-        listed_by(self.query_unsettled(&partition, within, values)).await
+        self.query_unsettled(partition, within, values)
     }
 
     fn query_unsettled<const N: usize>(

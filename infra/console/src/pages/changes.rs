@@ -61,7 +61,7 @@ async fn list(console: Console, Query(query): Query) -> PageResult {
     Ok(Page::new("Changes", Section::Changes).render(content))
 }
 
-fn day(text: &str) -> Result<Option<NaiveDate>, Failure> {
+pub(super) fn day(text: &str) -> Result<Option<NaiveDate>, Failure> {
     let day = Some(text).filter(|text| !text.is_empty()).map(str::parse);
     let invalid = |_| failure!("days_invalid", "write days such as 2026-11-22");
     day.transpose().map_err(invalid)

@@ -93,7 +93,7 @@ pub(crate) async fn set_archived(
     check_written(slug, written.await?).map(|()| true)
 }
 
-pub(crate) async fn stored(tables: &Tables, slug: &CampaignSlug) -> Result<StoredCampaign> {
+pub async fn stored(tables: &Tables, slug: &CampaignSlug) -> Result<StoredCampaign> {
     tables
         .campaigns
         .get_stored(slug)

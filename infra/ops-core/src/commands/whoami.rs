@@ -6,6 +6,7 @@ use common::store::{
 
 use crate::identity::Identity;
 use crate::prelude::*;
+use crate::roles::roles;
 
 /// Enough to recognise the stack.
 const TABLES: [&str; 8] = [
@@ -26,18 +27,13 @@ pub(crate) async fn run(env: &Env) -> Result<Report> {
         account,
         region,
     } = Identity::ask(&connection::aws(env).await?).await?;
-    let roles = roles(&tables).await?;
-    let rights: Vec<_> = roles
-        .iter()
-        .filter(|(_, has)| *has)
-        .map(|(role, _)| *role)
-        .collect();
+    let rights = roles(&tables).await?;
     let mut pairs = vec![
         ("identity", arn.clone()),
         ("account", account.clone()),
         ("region", region.clone()),
         ("stage", or_dash(env.optional("STAGE"))),
-        ("role", or_dash(rights.last())),
+        ("role", or_dash(rights.last().map(|role| role.as_str()))),
     ];
     let names = TABLES.into_iter();
     let named: BTreeMap<_, _> = names
@@ -53,26 +49,4 @@ pub(crate) async fn run(env: &Env) -> Result<Report> {
         "tables": named,
     });
     Ok(Report::new(json, lines(&pairs)))
-}
-
-/// Probes each role with a read that it allows and earlier ones do not.
-async fn roles(tables: &Tables) -> Result<[(&'static str, bool); 4]> {
-    let log = tables.audit.log();
-    Ok([
-        ("viewer", allowed(tables.campaigns.list().await)?),
-        ("reviewer", allowed(log.head().await)?),
-        (
-            "operator",
-            allowed(tables.code_books.secrets().current().await)?,
-        ),
-        ("admin", allowed(log.scan_one().await)?),
-    ])
-}
-
-fn allowed<T>(read: Result<T, StoreError>) -> Result<bool> {
-    match read {
-        Ok(_) => Ok(true),
-        Err(error) if error.denied().is_some() => Ok(false),
-        Err(error) => Err(error.into()),
-    }
 }

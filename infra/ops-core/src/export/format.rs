@@ -23,11 +23,11 @@ pub(super) fn check_name(path: &Path) -> Result<()> {
 }
 
 /// Its mark tells Excel that the text is UTF-8.
-pub(super) fn heading(columns: &[&str]) -> String {
+pub(crate) fn heading(columns: &[&str]) -> String {
     format!("\u{feff}{}\r\n", columns.join(","))
 }
 
-pub(super) fn row(cells: &[String]) -> String {
+pub(crate) fn row(cells: &[String]) -> String {
     let cells: Vec<_> = cells.iter().map(|text| cell(text)).collect();
     cells.join(",") + "\r\n"
 }

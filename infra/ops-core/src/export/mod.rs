@@ -3,7 +3,7 @@
 //! The whole table is read, in parallel segments; only one page of each is in memory.
 
 mod file;
-mod format;
+pub(crate) mod format;
 mod rows;
 
 use common::store::entrants::EntrantRecord;

@@ -199,7 +199,7 @@ pub fn figures(counters: &Counters, are_all_days: bool) -> Vec<(&'static str, St
     let all = total(&by_dimension(counters, Metric::Days));
     // The phones of some days may be new on an earlier one, and one phone can be active on several.
     let phones = if are_all_days {
-        "Unique phones"
+        "Phones with an entry or waiting"
     } else {
         "New phones"
     };

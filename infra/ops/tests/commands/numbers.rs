@@ -128,7 +128,7 @@ async fn numbers_are_shown_by_day_hour_outcome_and_place() {
     let text = stack.fine(SHOW).await;
     assert_contains!(
         text,
-        "Unique phones                  1\n",
+        "Phones with an entry or waiting  1\n",
         "kettles  1         5   A kettle  ██████\n",
         "DAY         SUBMISSIONS  ENTRIES  NEW PHONES  ACTIVE PHONES",
         "2026-03-01  2            2        1           1              ████",

@@ -13,6 +13,7 @@ use common::domain::scope::Environment;
 use common::domain::submission::{Submission, SubmissionStatus};
 use common::domain::webhook::DeliveryStatus;
 use common::random;
+use common::store::breakers::{BreakerState, Breakers};
 use common::store::review_locks::{ReviewLock, ReviewLocks};
 use local::stack::Options;
 use ops_core::statistics::QUIET;
@@ -350,6 +351,12 @@ async fn reviews(stack: &Stack) {
         .acquire(scope, id, "screen", NOW)
         .await
         .expect_err("a viewer reviews nothing");
+    let breakers = Breakers::for_partners(&stack.env, &database_of(stack, "viewer"));
+    let state = breakers
+        .expect("a table")
+        .state("chai-bora-2026#live", NOW)
+        .await;
+    assert_eq!(state.expect("it is allowed"), BreakerState::Closed);
     let reviewer = locks("reviewer");
     let lock = reviewer.acquire(scope, id, "screen", NOW).await;
     assert_eq!(lock.expect("it is allowed"), ReviewLock::Acquired);

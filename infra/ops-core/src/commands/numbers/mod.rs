@@ -1,11 +1,14 @@
+//! `ops numbers`, and the same numbers for the console to download.
+
 mod report;
 mod verify;
 
 use self::report::Overview;
 use crate::cli::NumbersArgs;
+use crate::export::format::{heading, row};
 use crate::prelude::*;
-use crate::statistics;
 use crate::statistics::aggregate::{by_dimension, prizes_left};
+use crate::statistics::{self, Days};
 
 pub(crate) async fn run(
     args: NumbersArgs,
@@ -19,15 +22,19 @@ pub(crate) async fn run(
         days,
     } = args;
     let scope = &Scope::from(scope);
-    let zone = tables.zone(scope).await?;
     if let Some(action) = action {
         let verifying = verify::verify(action, scope, tables, clock, terminal);
         return Box::pin(verifying).await;
     }
+    report(tables, scope, days).await
+}
+
+async fn report(tables: &Tables, scope: &Scope, days: Days) -> Result<Report> {
+    let zone = tables.zone(scope).await?;
     if days.from.zip(days.to).is_some_and(|(from, to)| from > to) {
         bail!(
             "days_invalid",
-            "--from must be a day before --to, or the same"
+            "the first day must be before the last, or the same"
         );
     }
     let counters = &Box::pin(statistics::read(tables, scope, days)).await?;
@@ -49,4 +56,41 @@ pub(crate) async fn run(
         prizes: &prizes_left(batches, &redeemed),
     };
     Ok(overview.report())
+}
+
+/// As `ops numbers --json` prints them.
+pub async fn as_json(tables: &Tables, scope: &Scope, days: Days) -> Result<Value> {
+    Ok(report(tables, scope, days).await?.json)
+}
+
+const NUMBERS: [&str; 8] = [
+    "submissions",
+    "entries",
+    "new_phones",
+    "active_phones",
+    "phones",
+    "codes",
+    "redeemed",
+    "left_at_most",
+];
+
+/// The lists of the JSON, a row for each of their items.
+pub async fn as_csv(tables: &Tables, scope: &Scope, days: Days) -> Result<String> {
+    let json = as_json(tables, scope, days).await?;
+    let mut csv = heading(&[&["list", "name"][..], &NUMBERS].concat());
+    let lists = json.as_object().into_iter().flatten();
+    for (list, items) in lists.filter_map(|(list, items)| Some((list, items.as_array()?))) {
+        for item in items.iter().filter_map(Value::as_object) {
+            let names = item.values().filter_map(Value::as_str);
+            let number = |name: &&str| item.get(*name).and_then(Value::as_i64);
+            let numbers = NUMBERS.iter().map(number);
+            let numbers = numbers.map(|number| number.map(|number| number.to_string()));
+            let cells = [list.clone(), joined(names)];
+            let cells = cells
+                .into_iter()
+                .chain(numbers.map(Option::unwrap_or_default));
+            csv += &row(&cells.collect::<Vec<_>>());
+        }
+    }
+    Ok(csv)
 }

@@ -1,5 +1,6 @@
 //! The console over HTTP.
 
+mod campaigns;
 mod demo;
 mod draws;
 mod link;

@@ -5,7 +5,9 @@ use std::time::Duration;
 use common::domain::scope::Scope;
 use common::domain::settling::PendingSettlement;
 use common::domain::submission::Submission;
+use common::store::breakers::{BreakerPermit, Breakers};
 use ops_core::pace::PARTNER_CONCURRENCY;
+use service_tests::text::parse_json;
 
 use super::{Served, SignedIn};
 use crate::campaign::with_partner;
@@ -24,7 +26,9 @@ async fn a_campaign_is_paused_and_resumed_as_by_the_command_line() {
         ("resume", false, "campaign.resume"),
     ] {
         let path = format!("{OVERVIEW}/{switch}");
-        let reply = operator.post_for(303, &path, "").await;
+        let refused = operator.post_for(422, &path, "why=+").await;
+        assert_contains!(refused.text, "The reason must be 1 to 500 characters");
+        let reply = operator.post_for(303, &path, "why=printing+error").await;
         assert_eq!(reply.headers["location"], OVERVIEW);
         assert_eq!(
             stack.json("campaign show chai-bora-2026").await["paused"],
@@ -33,8 +37,127 @@ async fn a_campaign_is_paused_and_resumed_as_by_the_command_line() {
         let last = stack.last_audit_row().await;
         assert_eq!(last["action"], action);
         assert_eq!(last["campaign"], "chai-bora-2026");
+        assert_eq!(last["why"], "printing error");
     }
     assert_contains!(operator.page(OVERVIEW).await, "Pause the campaign");
+}
+
+#[tokio::test]
+async fn pause_says_what_is_read_and_then_who_why_and_when() {
+    let stack = Stack::empty().await;
+    let own = "messages: { en: { campaign_paused: \"Back <soon>.\" }, sw: {} }\nlimits: {}\n";
+    let file = CHAI.split_once("limits:").expect("its limits").0;
+    stack.apply(format!("{file}{own}")).await;
+    let operator = SignedIn::to(&stack).await;
+    let page = operator.page(OVERVIEW).await;
+    assert_contains!(
+        page,
+        "<blockquote lang=\"en\">Back &lt;soon&gt;.</blockquote>",
+        "<blockquote lang=\"sw\">Kampeni imesimamishwa kwa muda. Jaribu tena baadaye.</blockquote>"
+    );
+    stack
+        .fine("campaign pause chai-bora-2026 --why misprint")
+        .await;
+    let page = operator.page(OVERVIEW).await;
+    assert_contains!(
+        page,
+        "<p class=\"bad\">Paused by asha",
+        ", 03:00, misprint.</p>"
+    );
+    stack.clock.advance(Duration::from_hours(24));
+    let operator = SignedIn::to(&stack).await;
+    let page = operator.page(OVERVIEW).await;
+    assert_contains!(
+        page,
+        ", 1 March 2026, 03:00, misprint.</p>",
+        "Resume the campaign"
+    );
+    // A file pauses without a reason.
+    let resume = format!("{OVERVIEW}/resume");
+    operator.post_for(303, &resume, "why=reprinted").await;
+    assert_contains!(operator.page(OVERVIEW).await, "<p>Resumed by asha");
+    stack.apply(format!("{file}paused: true\n")).await;
+    assert_contains!(
+        operator.page(OVERVIEW).await,
+        "Paused by a change of the campaign itself"
+    );
+}
+
+#[tokio::test]
+async fn what_waits_and_what_fails_comes_first() {
+    let stack = with_two(&with_partner()).await;
+    let operator = SignedIn::to(&stack).await;
+    assert_contains!(
+        operator.page(OVERVIEW).await,
+        "Nothing waits for a person, and nothing fails."
+    );
+    let waits = PendingSettlement::asking(NOW).escalate(NOW);
+    for _ in 0..3 {
+        pending(&stack, "chai-bora-2026", waits.clone()).await;
+    }
+    let breakers = Breakers::for_partners(&stack.env, &stack.aws().dynamodb()).expect("a table");
+    for subject in 0..5 {
+        let breaker = live().to_string();
+        let permit = breakers
+            .acquire(&breaker, &subject.to_string(), false, NOW)
+            .await;
+        let BreakerPermit::Granted(grant) = permit.expect("it answers") else {
+            panic!("it is closed")
+        };
+        breakers
+            .record_failure(&breaker, grant, NOW)
+            .await
+            .expect("it is written");
+    }
+    let page = operator.page(OVERVIEW).await;
+    assert_contains!(
+        page,
+        "href=\"/campaigns/chai-bora-2026/live/review\">3 waiting for you: review</a>",
+        "href=\"/campaigns/chai-bora-2026/live/submissions?waiting=person\"",
+        "The partner does not answer.",
+        "It is asked again at 03:00:05."
+    );
+    assert_lacks!(page, "stand still");
+    // Nothing counts here.
+    stack.clock.advance(Duration::from_mins(6));
+    assert_contains!(operator.page(OVERVIEW).await, "These numbers stand still");
+}
+
+#[tokio::test]
+async fn days_are_chosen_and_downloaded() {
+    let (stack, _) = counted().await;
+    let operator = SignedIn::to(&stack).await;
+    let page = operator.page(&format!("{OVERVIEW}?days=7")).await;
+    assert_contains!(
+        page,
+        "?days=7\" aria-current=\"true\"",
+        "New phones",
+        "/submissions?day=2026-03-01"
+    );
+    let none = operator
+        .page(&format!("{OVERVIEW}?from=2026-01-01&to=2026-01-02"))
+        .await;
+    assert_contains!(
+        none,
+        "value=\"2026-01-02\"",
+        "<dt>Submissions</dt><dd><a href=\"/campaigns/chai-bora-2026/live/submissions\">0</a>"
+    );
+    let wrong = format!("{OVERVIEW}?from=yesterday");
+    assert_eq!(operator.status("GET", &wrong).await, 422);
+    let json = operator
+        .page(&format!("{OVERVIEW}/numbers?format=json"))
+        .await;
+    let numbers = stack.json("numbers --campaign chai-bora-2026").await;
+    assert_eq!(parse_json(&json), numbers);
+    let csv = operator
+        .page(&format!("{OVERVIEW}/numbers?format=csv&from=2026-03-02"))
+        .await;
+    let first = "\u{feff}list,name,submissions,entries,new_phones,active_phones,phones,codes,redeemed,left_at_most\r\n";
+    assert!(csv.starts_with(first), "{csv}");
+    assert_contains!(csv, "\r\ndays,2026-03-02,1,2,");
+    assert_lacks!(csv, "days,2026-03-01");
+    let reversed = format!("{OVERVIEW}/numbers?from=2026-03-02&to=2026-03-01");
+    assert_eq!(operator.status("GET", &reversed).await, 422);
 }
 
 #[tokio::test]
@@ -51,7 +174,7 @@ async fn a_campaign_that_is_not_there_is_said_so() {
         assert_contains!(reply.text, "aria-label=\"Pages\"");
     }
     operator
-        .post_for(404, "/campaigns/other/live/pause", "")
+        .post_for(404, "/campaigns/other/live/pause", "why=misprint")
         .await;
 }
 
@@ -61,16 +184,24 @@ async fn the_overview_shows_the_numbers_that_are_counted() {
     let page = SignedIn::to(&stack).await.page(OVERVIEW).await;
     let numbers = stack.json("numbers --campaign chai-bora-2026").await;
     for name in ["submissions", "entries", "phones"] {
-        assert_contains!(page, format!("<dd>{}</dd>", numbers[name]));
+        let shown = [
+            format!("<dd>{}</dd>", numbers[name]),
+            format!("\">{}</a></dd>", numbers[name]),
+        ];
+        assert!(
+            shown.iter().any(|shown| page.contains(shown)),
+            "{name}: {page}"
+        );
     }
     // Plots and table: one of two submissions is accepted, with two entries.
     assert_contains!(
         page,
         "<figcaption>Entries by day</figcaption>",
         "2026-03-01: 2</title>",
-        "<td>2026-03-02</td><td>1</td><td>2</td>",
-        "<td>accepted, instant win</td><td>1</td>",
-        "<td>1 of 5</td>",
+        "<td>2026-03-02</td><td><a href=\"/campaigns/chai-bora-2026/live/submissions?day=2026-03-02\">1</a></td><td>2</td>",
+        "/submissions?state=accepted&amp;reason=instant_win\">accepted, instant win</a></td><td>1</td>",
+        "<span>33 %</span>",
+        "/submissions?batch=kettles\">1</a> of 5</td>",
         // One of five kettles is won.
         "<h2>Prizes left, at most</h2>",
         "<td>4 of 5</td>",

@@ -92,7 +92,17 @@ async fn console_has_the_rights_of_its_operator() {
         }
         let status = if allowed < 6 { 403 } else { 303 };
         let pause = format!("{overview}/pause");
-        operator.post_for(status, &pause, "").await;
+        operator.post_for(status, &pause, "why=misprint").await;
+        let page = operator.page(overview).await;
+        let (form, reason) = (
+            "<details class=\"switch\">",
+            "takes the role <b>operator</b>",
+        );
+        let is_operator = allowed > 5;
+        assert_eq!(
+            (page.contains(form), page.contains(reason)),
+            (is_operator, !is_operator)
+        );
     }
 }
 
