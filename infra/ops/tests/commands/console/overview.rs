@@ -75,7 +75,7 @@ async fn pause_says_what_is_read_and_then_who_why_and_when() {
     // A file pauses without a reason.
     let resume = format!("{OVERVIEW}/resume");
     operator.post_for(303, &resume, "why=reprinted").await;
-    assert_contains!(operator.page(OVERVIEW).await, "<p>Resumed by asha");
+    assert_contains!(operator.page(OVERVIEW).await, "Resumed by asha");
     stack.apply(format!("{file}paused: true\n")).await;
     assert_contains!(
         operator.page(OVERVIEW).await,
