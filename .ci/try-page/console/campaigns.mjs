@@ -23,11 +23,18 @@ export default function ({ visit, look }) {
   });
 
   visit('a campaign is paused and resumed by keyboard', '/campaigns/bahati-2026/live', async (page) => {
-    await page.getByRole('button', { name: 'Pause the campaign' }).focus();
+    await page.getByText('Pause the campaign…').focus();
     await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Resume the campaign' }).waitFor();
+    await page.getByText('Kampeni imesimamishwa').waitFor();
+    await look(page, 'pause');
+    await page.fill('#why', 'printing error');
+    await page.keyboard.press('Enter');
+    await page.getByText(/^Paused by asha.*, printing error\.$/).waitFor();
     assert.ok(await page.locator('.pill.paused').isVisible());
-    await page.getByRole('button', { name: 'Resume the campaign' }).press('Enter');
-    await page.getByRole('button', { name: 'Pause the campaign' }).waitFor();
+    await look(page, 'paused');
+    await page.getByText('Resume the campaign…').click();
+    await page.fill('#why', 'reprinted');
+    await page.getByRole('button', { name: 'Resume the campaign' }).click();
+    await page.getByText(/^Resumed by asha.*, reprinted\.$/).waitFor();
   });
 }
