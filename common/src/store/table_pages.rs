@@ -48,12 +48,12 @@ impl<T> TablePage<T> {
 
 impl Table {
     /// Pages of all segments, which are read at once, so in no order.
-    pub(super) fn read_all<T>(
+    pub(super) fn read_all<T, F: Fn(Item) -> StoreResult<T>>(
         &self,
         scan: ScanFluentBuilder,
         action: &'static str,
-        read: impl Fn(Item) -> StoreResult<T>,
-    ) -> impl Stream<Item = StoreResult<TablePage<T>>> {
+        read: F,
+    ) -> impl Stream<Item = StoreResult<TablePage<T>>> + use<T, F> {
         let scan = scan.consistent_read(true).limit(PAGE_RECORDS);
         pages(scan, SEGMENTS, action).map(move |reply| TablePage::new(reply?, &read))
     }

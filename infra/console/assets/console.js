@@ -29,3 +29,12 @@ document.addEventListener('keydown', (event) => {
   if (field) field.focus();
   else location.assign('/search');
 });
+
+// A secret that is shown once is copied whole.
+for (const button of document.querySelectorAll('button[data-copy]')) {
+  button.hidden = false;
+  button.addEventListener('click', async () => {
+    await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+    button.textContent = 'Copied';
+  });
+}

@@ -11,12 +11,20 @@ impl<E: Into<Failure>> From<E> for PageError {
         let failure = error.into();
         let status = match failure.code {
             "campaign_unknown" | "submission_unknown" | "batch_unknown" | "draw_unknown"
-            | "winner_unknown" | "tier_unknown" | "endpoint_unknown" => StatusCode::NOT_FOUND,
+            | "winner_unknown" | "tier_unknown" | "endpoint_unknown" | "key_unknown" => {
+                StatusCode::NOT_FOUND
+            }
             "not_allowed" => StatusCode::FORBIDDEN,
             "aws_failed" => StatusCode::BAD_GATEWAY,
             _ => StatusCode::UNPROCESSABLE_ENTITY,
         };
         Self(status, failure)
+    }
+}
+
+impl PageError {
+    pub(crate) fn status(&self) -> StatusCode {
+        self.0
     }
 }
 
@@ -55,6 +63,12 @@ pub(crate) fn page_message(failure: &Failure) -> String {
         "purchase_taken" => {
             "Another submission was accepted with the same receipt. Reject this one as already used."
         }
+        "not_settled" => "It is not settled yet: the review decides it.",
+        "accepted" => "It is accepted. Revoke it first, and reopen it then.",
+        "already_revoked" => {
+            "It was revoked before, and its code stays used. To free the code, reopen it, and reject it in the review."
+        }
+        "phone_blocked" => "The phone is blocked. Unblock it first if the submission is to count.",
         "submission_moved" => {
             "The submission changed since it was shown, so nothing was written. It comes back if it still waits."
         }

@@ -25,6 +25,10 @@ impl Form {
         )
     }
 
+    pub(crate) fn set(&mut self, name: String, value: String) {
+        self.0.insert(name, value.trim().to_owned());
+    }
+
     pub(crate) fn get(&self, name: &str) -> &str {
         self.0.get(name).map(String::as_str).unwrap_or_default()
     }

@@ -9,7 +9,9 @@ pub(crate) enum Section {
     Campaigns,
     Overview,
     Review,
+    Submissions,
     Codes,
+    Keys,
     Draws,
     Webhooks,
     Search,
@@ -20,12 +22,14 @@ pub(crate) enum Section {
 
 impl Section {
     /// Sections of a scope, their names and path ends.
-    const OF_SCOPE: [(Self, &'static str, &'static str); 5] = [
+    const OF_SCOPE: [(Self, &'static str, &'static str); 7] = [
         (Self::Overview, "Overview", ""),
         (Self::Review, "Review", "/review"),
+        (Self::Submissions, "Submissions", "/submissions"),
         (Self::Codes, "Codes", "/codes"),
         (Self::Draws, "Draws", "/draws"),
         (Self::Webhooks, "Webhooks", "/webhooks"),
+        (Self::Keys, "Keys", "/keys"),
     ];
 
     const OF_STACK: [(Self, &'static str, &'static str); 4] = [
@@ -51,6 +55,7 @@ pub(crate) struct Page<'a> {
     section: Section,
     scope: Option<&'a Scope>,
     script: Option<&'static str>,
+    is_renewed: bool,
 }
 
 impl<'a> Page<'a> {
@@ -60,6 +65,7 @@ impl<'a> Page<'a> {
             section,
             scope: None,
             script: None,
+            is_renewed: false,
         }
     }
 
@@ -77,11 +83,20 @@ impl<'a> Page<'a> {
         }
     }
 
+    /// Loads itself again, until what it shows has ended.
+    pub(crate) fn renewed(self) -> Self {
+        Self {
+            is_renewed: true,
+            ..self
+        }
+    }
+
     pub(crate) fn render(self, content: Markup) -> Html<String> {
         let scripts = std::iter::once(assets::SCRIPT).chain(self.script);
         let page = html! {
             (DOCTYPE)
             html lang="en" {
+                @if self.is_renewed { meta http-equiv="refresh" content="2"; }
                 (head(html! { (self.title) @if let Some(scope) = self.scope { " · " (scope.campaign) } " · Console" }, scripts))
                 body {
                     a.skip href="#content" { "Skip to content" }
@@ -154,6 +169,11 @@ pub(crate) fn lacks(doing: &str, role: Role) -> Markup {
     html! {
         p.soft { (doing) " takes the role " b { (role.as_str()) } ", which you do not have. The stack's administrator can give it to you." }
     }
+}
+
+/// The content for an operator who `has` the role, otherwise why it is missing.
+pub(crate) fn with_role(has: bool, doing: &str, role: Role, content: Markup) -> Markup {
+    if has { content } else { lacks(doing, role) }
 }
 
 pub(crate) fn facts(facts: &[(impl AsRef<str>, impl Render)]) -> Markup {

@@ -3,7 +3,7 @@
 //!
 //! - [`serve`] runs it for the command; [`Server`] is the server itself, for tests;
 //! - `safety` checks every request; `access` has token and cookie; `browser` opens the link;
-//! - `pages` has a module for each page; `state`, `layout`, `form` and `plot` have what they share;
+//! - `pages` has a module for each page; `state`, `layout`, `form`, `once` and `plot` have what they share;
 //! - `assets` has the style and the scripts.
 //!
 //! Every write goes through functions of `ops_core`, on tables that refuse a write without a row in
@@ -15,6 +15,7 @@ mod browser;
 mod failure;
 mod form;
 mod layout;
+mod once;
 mod pages;
 mod plot;
 mod prelude;

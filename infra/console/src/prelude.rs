@@ -44,7 +44,7 @@ pub(crate) use crate::assets;
 pub(crate) use crate::failure::{PageError, PageResult, page_message, page_unknown, refusal};
 pub(crate) use crate::form::{Form, Query, check_typed, hidden, select, text_field, typed_form};
 pub(crate) use crate::layout::{
-    Page, Section, environment, facts, head, lacks, path_of, pill, table, with_query,
+    Page, Section, environment, facts, head, lacks, path_of, pill, table, with_query, with_role,
 };
 pub(crate) use crate::pages::Named;
 pub(crate) use crate::pages::submission::path_of_submission;

@@ -9,7 +9,11 @@ use ops_core::roles::roles;
 use tokio::sync::OnceCell;
 
 use crate::access::Access;
+use crate::once::SentForms;
+use crate::pages::codes::import::Uploads;
+use crate::pages::codes::mint::Minting;
 use crate::pages::review::screens::Screens;
+use crate::pages::submissions::Listings;
 use crate::prelude::*;
 
 #[derive(Clone)]
@@ -26,6 +30,10 @@ struct Shared {
     screens: Screens,
     /// Asked for once: they are the credentials'.
     roles: OnceCell<Vec<Role>>,
+    listings: Listings,
+    minting: Minting,
+    uploads: Uploads,
+    sent_forms: SentForms,
 }
 
 impl FromRequestParts<Self> for Console {
@@ -54,6 +62,10 @@ impl Console {
             authority,
             screens: Screens::default(),
             roles: OnceCell::new(),
+            listings: Listings::default(),
+            minting: Minting::default(),
+            uploads: Uploads::default(),
+            sent_forms: SentForms::default(),
         })))
     }
 
@@ -85,6 +97,22 @@ impl Console {
 
     pub(crate) fn screens(&self) -> &Screens {
         &self.0.screens
+    }
+
+    pub(crate) fn listings(&self) -> &Listings {
+        &self.0.listings
+    }
+
+    pub(crate) fn minting(&self) -> &Minting {
+        &self.0.minting
+    }
+
+    pub(crate) fn uploads(&self) -> &Uploads {
+        &self.0.uploads
+    }
+
+    pub(crate) fn sent_forms(&self) -> &SentForms {
+        &self.0.sent_forms
     }
 
     pub(crate) fn authority(&self) -> &str {

@@ -16,6 +16,7 @@ use crate::campaign_file::MAX_ENTRIES;
 use crate::codes::import::ImportRequest;
 use crate::codes::mint::MintRequest;
 use crate::export::ExportArgs;
+use crate::keys::{OLD_KEY_HOURS, PER_MINUTE, VALID_HOURS};
 use crate::prelude::*;
 
 pub(crate) use self::campaign::{ApplyArgs, CampaignCommand};
@@ -150,10 +151,10 @@ pub(crate) enum KeyCommand {
         label: Option<String>,
         /// Limit of requests per minute
         #[arg(long, value_name = "N", default_value_t = DEFAULT_PER_MINUTE,
-              value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+              value_parser = clap::value_parser!(u32).range(PER_MINUTE))]
         per_minute: u32,
         /// Hours that the key works, at most those of a year [default: until it is revoked]
-        #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u16).range(1..=366 * 24))]
+        #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u16).range(VALID_HOURS))]
         valid_for: Option<u16>,
     },
     /// List a campaign's keys
@@ -168,7 +169,7 @@ pub(crate) enum KeyCommand {
         #[arg(value_name = "KEY-ID")]
         key_id: String,
         /// Limit of requests per minute
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(PER_MINUTE))]
         per_minute: u32,
     },
     /// Replace a key: print a new one, and let the old one work for some hours more
@@ -177,7 +178,7 @@ pub(crate) enum KeyCommand {
         #[arg(value_name = "KEY-ID")]
         key_id: String,
         /// Hours that the old key still works
-        #[arg(long, value_name = "HOURS", default_value_t = 24, value_parser = clap::value_parser!(u16).range(0..=720))]
+        #[arg(long, value_name = "HOURS", default_value_t = 24, value_parser = clap::value_parser!(u16).range(OLD_KEY_HOURS))]
         old_valid_for: u16,
     },
     /// Revoke a key, which cannot be undone
@@ -398,9 +399,9 @@ macro_rules! scope_args {
         pub(crate) struct $name {
             /// Slug of the campaign
             #[arg(long, value_name = "SLUG")]
-            campaign: CampaignSlug,
+            pub(crate) campaign: CampaignSlug,
             $(#[$environment])+
-            environment: Environment,
+            pub(crate) environment: Environment,
         }
 
         impl From<$name> for Scope {

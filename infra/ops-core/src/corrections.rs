@@ -25,7 +25,8 @@ pub async fn correct(
     correct_seen(tables, one(tables, name).await?, correction, decision).await
 }
 
-async fn correct_seen(
+/// Corrects a submission as it was read; fails if it changed since.
+pub async fn correct_seen(
     tables: &Tables,
     before: Submission,
     correction: Correction,
@@ -210,6 +211,21 @@ async fn write(
             )
         }
     }
+}
+
+/// Such as `revoked: 2 entries taken back; its code stays used`.
+pub fn done_in_words(after: &Submission, correction: Correction) -> String {
+    let Correction::Revoke { free_code } = correction else {
+        return "waits for an operator".to_owned();
+    };
+    let lost = after.history.last();
+    let entries = entries_in_words(lost.map_or(0, |before| before.status.entries()));
+    let code = match (after.code_key().is_some(), free_code) {
+        (false, _) => "",
+        (true, true) => "; its code can be entered again",
+        (true, false) => "; its code stays used",
+    };
+    format!("revoked: {entries} taken back{code}")
 }
 
 async fn keeps_code(tables: &Tables, submission: &Submission) -> Result<bool> {

@@ -1,12 +1,38 @@
 //! Issues, changes, rolls and revokes API keys.
 
+use std::ops::RangeInclusive;
+
 use common::app::auth::key_prefix;
+use common::cache;
 use common::store::api_keys::{ApiKeyRecord, KeyHash};
 
 use crate::prelude::*;
 
 /// 192 bits, which cannot be guessed.
 const KEY_BYTES: usize = 24;
+
+pub const PER_MINUTE: RangeInclusive<i64> = 1..=1_000_000;
+/// Hours; at most those of a year.
+pub const VALID_HOURS: RangeInclusive<i64> = 1..=366 * 24;
+/// Hours that a replaced key may still work.
+pub const OLD_KEY_HOURS: RangeInclusive<i64> = 0..=720;
+
+pub const USELESS_ON_STAGING: &str = "This stack is for staging, where live keys are refused (`key_wrong_environment`): issue a test key.";
+
+pub fn validate_label(label: &str) -> Result<&str> {
+    let message = "a label is 1 to 100 characters on one line; shorten it";
+    one_line(label, 100).ok_or_else(|| Failure::new("label_invalid", message))
+}
+
+pub fn limit_in_words(changed: &ApiKeyRecord) -> String {
+    format!(
+        "{} may make {} requests a minute; functions follow within {}. In the minute of the change, at most the larger of the two \
+         applies",
+        changed.key_id,
+        changed.per_minute,
+        span_in_words(cache::MAX_AGE)
+    )
+}
 
 /// A new key. It cannot be read again, since only its digest is stored.
 pub struct IssuedKey {

@@ -35,7 +35,7 @@ mod confirm;
 pub mod connection;
 pub mod corrections;
 pub mod draws;
-mod export;
+pub mod export;
 pub mod failure;
 pub mod format;
 mod identity;

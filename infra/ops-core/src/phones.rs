@@ -60,6 +60,31 @@ pub(crate) async fn entrant_ids(
     ])
 }
 
+/// The decision to block or unblock, whose record has no AWS identity of its own.
+pub async fn decision(tables: &Tables, why: String, now: Timestamp) -> Result<OperatorDecision> {
+    Ok(OperatorDecision {
+        by: tables.audit.operator_in_full().await?,
+        identity: None,
+        ..tables.audit.decision(why, now).await?
+    })
+}
+
+/// Blocks or unblocks after a row in the audit log. Returns false if nothing changed.
+pub async fn record_and_set_blocked(
+    tables: &Tables,
+    slug: &CampaignSlug,
+    phone: &Phone,
+    blocked: bool,
+    decision: &OperatorDecision,
+) -> Result<bool> {
+    let [test, live] = entrant_ids(tables, slug, phone).await?;
+    let action = change(blocked).in_campaign(slug).on(live.as_str());
+    let action = action.because(decision.why.as_deref().unwrap_or_default());
+    let action = action.with(json!({ "entrant_in_test": test.as_str() }));
+    tables.audit.append(action, decision.at).await?;
+    set_blocked(tables, slug, phone, blocked, decision).await
+}
+
 /// Blocks or unblocks in both environments. Returns false if nothing changed.
 pub async fn set_blocked(
     tables: &Tables,

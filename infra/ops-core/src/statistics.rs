@@ -86,6 +86,11 @@ async fn totals(tables: &Tables, scope: &Scope) -> Result<Counters, StoreError> 
     counters.await
 }
 
+pub async fn submissions(tables: &Tables, scope: &Scope) -> Result<i64> {
+    let totals = totals(tables, scope).await?;
+    Ok(totals.iter().map(|(_, amount)| amount.records).sum())
+}
+
 pub async fn entries(tables: &Tables, scope: &Scope) -> Result<i64> {
     let totals = totals(tables, scope).await?;
     Ok(totals.iter().map(|(_, amount)| amount.entries).sum())

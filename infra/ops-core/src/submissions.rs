@@ -1,6 +1,7 @@
 //! Finds and lists submissions.
 
 pub mod code_entered;
+pub mod listing;
 pub mod timeline;
 pub mod view;
 

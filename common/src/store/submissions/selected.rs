@@ -3,7 +3,7 @@
 use futures_util::Stream;
 
 use super::{During, KEY, Submissions, read};
-use crate::domain::{EntrantId, Scope, State, Submission, Timestamp};
+use crate::domain::{EntrantId, MessageKey, Scope, State, Submission, Timestamp};
 use crate::store::record_version::FIRST;
 use crate::store::table_pages::TablePage;
 use crate::store::{StoreResult, number, read_text, text};
@@ -21,19 +21,44 @@ pub struct Selection {
     pub states: Vec<State>,
     /// Only accepted submissions with an instant prize.
     pub winners: bool,
+    pub message_key: Option<MessageKey>,
+    /// `YYYY-MM-DD` in the campaign's time zone.
+    pub day: Option<String>,
+    pub batch: Option<String>,
+    pub region: Option<String>,
+}
+
+impl Selection {
+    pub fn all(scope: Scope) -> Self {
+        Self {
+            scope,
+            from: None,
+            to: None,
+            states: Vec::new(),
+            winners: false,
+            message_key: None,
+            day: None,
+            batch: None,
+            region: None,
+        }
+    }
 }
 
 impl Submissions {
     pub fn select(
         &self,
         selection: &Selection,
-    ) -> impl Stream<Item = StoreResult<TablePage<Submission>>> {
+    ) -> impl Stream<Item = StoreResult<TablePage<Submission>>> + use<> {
         let Selection {
             scope,
             from,
             to,
             states,
             winners,
+            message_key,
+            day,
+            batch,
+            region,
         } = selection;
         let mut conditions = Vec::new();
         let mut values = Vec::new();
@@ -51,6 +76,22 @@ impl Submissions {
             let states = states.iter().map(|state| text(state.as_str()));
             values.extend(names.into_iter().zip(states));
         }
+        let equal = [
+            (
+                "standing.message_key",
+                ":message_key",
+                message_key.map(MessageKey::as_str),
+            ),
+            ("#day", ":day", day.as_deref()),
+            ("#batch", ":batch", batch.as_deref()),
+            ("#region", ":region", region.as_deref()),
+        ];
+        for (attribute, name, wanted) in equal {
+            if let Some(wanted) = wanted {
+                conditions.push(format!("{attribute} = {name}"));
+                values.push((name.to_owned(), text(wanted)));
+            }
+        }
         if *winners {
             // Without a prize, the value is null.
             conditions.push("attribute_type(standing.instant_win, :text)".to_owned());
@@ -65,6 +106,13 @@ impl Submissions {
                 .expression_attribute_values(":version", FIRST.attribute())
                 .expression_attribute_values(":number", text("N"))
                 .expression_attribute_values(":text", text("S"));
+            // Reserved words; a name that the expression does not use is refused.
+            let reserved = [("#day", day), ("#batch", batch), ("#region", region)];
+            for (name, wanted) in reserved {
+                if wanted.is_some() {
+                    scan = scan.expression_attribute_names(name, name.trim_start_matches('#'));
+                }
+            }
             for (name, value) in values {
                 scan = scan.expression_attribute_values(name, value);
             }

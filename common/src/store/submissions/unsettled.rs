@@ -116,10 +116,18 @@ impl Submissions {
         &self,
         scope: &Scope,
     ) -> StoreResult<(Vec<Submission>, Vec<UnreadableRecord>)> {
-        let mut all = self.all_unsettled(scope).await?;
+        let mut all = self.unsettled(scope).await?;
         all.sort_by_key(|due| due.next_step_at);
-        let reads = all.into_iter().map(|due| async move {
-            match self.get(scope, due.submission_id).await {
+        self.read_unsettled(all).await
+    }
+
+    /// In the order given, with unreadable records.
+    pub async fn read_unsettled(
+        &self,
+        due: Vec<DueSubmission>,
+    ) -> StoreResult<(Vec<Submission>, Vec<UnreadableRecord>)> {
+        let reads = due.into_iter().map(|due| async move {
+            match self.get(&due.scope, due.submission_id).await {
                 Ok(found) => Ok(Ok(found)),
                 Err(error) => error.into_unreadable().map(Err),
             }
@@ -139,7 +147,7 @@ impl Submissions {
     }
 
     pub async fn count_unsettled(&self, scope: &Scope) -> StoreResult<usize> {
-        self.all_unsettled(scope).await.map(|found| found.len())
+        self.unsettled(scope).await.map(|found| found.len())
     }
 
     pub async fn count_due(
@@ -162,7 +170,8 @@ impl Submissions {
         Ok(counts)
     }
 
-    async fn all_unsettled(&self, scope: &Scope) -> StoreResult<Vec<DueSubmission>> {
+    /// In no order.
+    pub async fn unsettled(&self, scope: &Scope) -> StoreResult<Vec<DueSubmission>> {
         let partitions = Dependency::ALL.into_iter().flat_map(partitions);
         let partitions = partitions.chain([operator_partition(scope.environment)]);
         let found = partitions.map(|partition| self.listed_of_scope(partition, scope, BEGINNING));

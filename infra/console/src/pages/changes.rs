@@ -9,6 +9,22 @@ use crate::prelude::*;
 /// Half a kilobyte each; a day of reviewing makes a thousand.
 const MAX_ROWS: usize = 400;
 
+/// Groups of actions.
+const ACTIONS: [(&str, &str); 12] = [
+    ("", "all"),
+    ("campaign", "campaigns"),
+    ("submission", "submissions"),
+    ("code", "codes"),
+    ("key", "keys"),
+    ("phone", "blocked phones"),
+    ("export", "exports"),
+    ("person", "people's data"),
+    ("draw", "draws"),
+    ("webhook", "webhooks"),
+    ("numbers", "numbers"),
+    ("secret", "secrets"),
+];
+
 pub(crate) fn routes() -> Router<Console> {
     Router::new().route("/changes", get(list))
 }
@@ -16,9 +32,12 @@ pub(crate) fn routes() -> Router<Console> {
 async fn list(console: Console, Query(query): Query) -> PageResult {
     let tables = console.tables()?;
     let (campaign, campaigns) = (query.get("campaign"), tables.campaigns.list().await?);
+    let given = |name| Some(query.get(name)).filter(|text| !text.is_empty());
     let filter = RowFilter {
         campaign: campaign.parse().ok(),
-        ..RowFilter::default()
+        action: given("action").map(str::to_owned),
+        who: given("who").map(str::to_owned),
+        about: given("about").map(str::to_owned),
     };
     let (from, to) = (day(query.get("from"))?, day(query.get("to"))?);
     let AuditRows {
@@ -46,12 +65,18 @@ async fn list(console: Console, Query(query): Query) -> PageResult {
             div { label for="from" { "From" } input #from type="date" name="from" value=(from); }
             div { label for="to" { "To" } input #to type="date" name="to" value=(to); }
             div { (select("campaign", "Campaign", std::iter::once(("", "all")).chain(slugs), campaign, false)) }
+            div { (select("action", "Action", ACTIONS, query.get("action"), false)) }
+            div { label for="who" { "Person" } input.short #who name="who" value=(query.get("who")) maxlength="200" autocomplete="off"; }
+            div { label for="about" { "Reference or id" } input.short #about name="about" value=(query.get("about")) maxlength="100" autocomplete="off"; }
             button { "Show" }
+            a href="/changes" { "Clear" }
         }
         @if rows.is_empty() {
             p { "The audit log has no such rows in these days." }
         } @else {
-            (table("Changes and looks", &heading, html! { @for stored in rows.iter().take(MAX_ROWS) { (row(stored, zone)) } }))
+            div.cards {
+                (table("Changes and looks", &heading, html! { @for stored in rows.iter().take(MAX_ROWS) { (row(stored, zone)) } }))
+            }
         }
         @if older > 0 {
             p { "These are the newest " (MAX_ROWS) ". " (older) " older rows of these days are not shown: choose fewer days." }
@@ -77,18 +102,18 @@ fn row(stored: &StoredAuditRow, zone: Tz) -> Markup {
     let subject = entry.subject.as_deref().unwrap_or_default();
     html! {
         tr {
-            td { (stored.sequence) }
-            td { (local_time(*at, zone)) }
-            td { (name_of(&entry.who)) @if let Some(by) = &entry.by { " (" (by) ")" } }
-            td { (entry.action) }
-            td {
+            td data-name="Row" { (stored.sequence) }
+            td data-name="Time" { (local_time(*at, zone)) }
+            td data-name="Who" { (name_of(&entry.who)) @if let Some(by) = &entry.by { " (" (by) ")" } }
+            td data-name="Action" { (entry.action) }
+            td data-name="About" {
                 (about.map(String::as_str).collect::<Vec<_>>().join(" ")) " "
                 @match subject.parse::<SubmissionId>() {
                     Ok(id) => a href=(path_of_submission(id)) { (id) },
                     Err(_) => (subject),
                 }
             }
-            td { (or_dash(entry.why.as_ref())) }
+            td data-name="Why" { (or_dash(entry.why.as_ref())) }
             td {
                 @if entry.details != "{}" {
                     details { summary { "Details" span.unseen { " of row " (stored.sequence) } } code { (entry.details) } }

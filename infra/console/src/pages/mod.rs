@@ -2,13 +2,15 @@
 
 mod campaigns;
 mod changes;
-mod codes;
+pub(crate) mod codes;
 mod draws;
+mod keys;
 mod overview;
 mod people;
 pub(crate) mod review;
 mod search;
 pub(crate) mod submission;
+pub(crate) mod submissions;
 mod webhooks;
 
 use std::panic::AssertUnwindSafe;
@@ -24,8 +26,10 @@ pub(crate) fn routes() -> Router<Console> {
         .merge(codes::routes())
         .merge(draws::routes())
         .merge(webhooks::routes())
+        .merge(keys::routes())
         .merge(search::routes())
         .merge(submission::routes())
+        .merge(submissions::routes())
         .merge(people::routes())
         .merge(changes::routes())
         .merge(review::routes())

@@ -37,6 +37,20 @@ impl Checked {
         self.count.saturating_sub(self.repeated + self.known)
     }
 
+    /// True if there is nothing to import or to finish.
+    pub fn is_known(&self) -> bool {
+        self.new_codes() == 0 && !self.is_begun
+    }
+
+    pub fn odds_line(&self) -> String {
+        format!(
+            "{} would be right: {} imported codes, and {} texts are made like the shortest of these.",
+            one_guess_in(self.odds_of_a_guess()),
+            grouped(self.imported_codes),
+            grouped(self.list.texts())
+        )
+    }
+
     /// Probability that a guess in the list's alphabet and shortest length is right.
     pub(crate) fn odds_of_a_guess(&self) -> f64 {
         self.list.odds_of_a_guess(self.imported_codes)

@@ -43,6 +43,27 @@ pub struct Imported {
     pub void: u64,
 }
 
+/// Imports a checked file after a row in the audit log.
+pub async fn record_and_import(
+    tables: &Tables,
+    scope: &Scope,
+    request: &ImportRequest,
+    checked: &Checked,
+    now: Timestamp,
+    progress: impl FnMut(u64),
+) -> Result<Imported> {
+    let details = json!({
+        "batch": request.batch,
+        "count": checked.count,
+        "known": checked.known + checked.repeated,
+        "prize": request.prize,
+        "allow_weak": request.allow_weak,
+    });
+    let action = Action::new("code.import").in_scope(scope).with(details);
+    tables.audit.append(action, now).await?;
+    import(tables, scope, request, checked, progress).await
+}
+
 /// `progress` gets the number of lines done.
 pub async fn import(
     tables: &Tables,

@@ -71,6 +71,21 @@ pub async fn mint(
     activate(books, reservation).await
 }
 
+/// Reserves after a row in the audit log.
+pub async fn record_and_reserve(
+    tables: &Tables,
+    scope: &Scope,
+    request: &MintRequest,
+    now: Timestamp,
+) -> Result<Reservation> {
+    let action = Action::new("code.mint").in_scope(scope);
+    tables
+        .audit
+        .append(action.with(json!(request)), now)
+        .await?;
+    reserve(&tables.code_books, scope, request).await
+}
+
 pub async fn reserve(
     books: &CodeBooks,
     scope: &Scope,
@@ -208,6 +223,16 @@ impl Reservation {
         self.book
             .minted_length
             .filter(|_| self.book.source_of(usual) == Some(LengthSource::Imported))
+    }
+
+    /// The file: a heading, and the codes as [`Self::write`] does.
+    pub fn write_file(
+        &self,
+        out: &mut impl Write,
+        progress: &mut dyn FnMut(u64) -> io::Result<()>,
+    ) -> io::Result<()> {
+        out.write_all(b"code\n")?;
+        self.write(out, progress)
     }
 
     /// One code per line, in constant memory; `progress` gets the number done.

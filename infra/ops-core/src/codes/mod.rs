@@ -13,6 +13,17 @@ const MAX_CONCURRENCY: usize = 32;
 
 const PART: usize = 10_000;
 
+/// The batch of a submission's code, or of the code that it was refused.
+pub async fn batch_of(tables: &Tables, submission: &Submission) -> Result<Option<Batch>> {
+    let refused = submission.code_refusal.as_ref();
+    let refused = refused.and_then(|refused| refused.batch.as_ref());
+    let Some(name) = submission.batch.as_ref().or(refused) else {
+        return Ok(None);
+    };
+    let book = tables.code_books.overview(&submission.scope).await?;
+    Ok(book.and_then(|book| book.batches.into_iter().find(|batch| batch.name == *name)))
+}
+
 pub async fn code_scope(tables: &Tables, scope: Scope) -> Result<Scope> {
     let slug = &scope.campaign;
     match tables.campaign(slug).await?.code {

@@ -1,4 +1,3 @@
-use common::cache;
 use common::config::Stage;
 use common::store::api_keys::ApiKeyRecord;
 
@@ -22,7 +21,7 @@ pub(crate) async fn run(
         } => {
             let (scope, label) = (
                 Scope::from(scope),
-                label.as_deref().map(checked_label).transpose()?,
+                label.as_deref().map(keys::validate_label).transpose()?,
             );
             let issued =
                 keys::issue(tables, &scope, label, per_minute, valid_for.map(hours), now).await?;
@@ -34,14 +33,10 @@ pub(crate) async fn run(
         }
         KeyCommand::Set { key_id, per_minute } => {
             let changed = keys::set_per_minute(tables, &key_id, per_minute, now).await?;
-            let text = format!(
-                "{} may make {} requests a minute; functions follow within {}. In the minute of the change, at most \
-                 the larger of the two applies",
-                changed.key_id,
-                changed.per_minute,
-                span_in_words(cache::MAX_AGE)
-            );
-            Ok(Report::new(of_record(&changed), text))
+            Ok(Report::new(
+                of_record(&changed),
+                keys::limit_in_words(&changed),
+            ))
         }
         KeyCommand::Roll {
             key_id,
@@ -94,20 +89,15 @@ fn with_staging_note(mut report: Report, issued: &IssuedKey, env: &Env) -> Repor
     if issued.record.scope.environment.is_live()
         && matches!(Stage::from_env(env), Ok(Stage::Staging))
     {
-        report.note.get_or_insert_default().push_str(
-            "\nThis stack is for staging, where live keys are refused (`key_wrong_environment`): issue a test key.",
-        );
+        let note = report.note.get_or_insert_default();
+        note.push('\n');
+        note.push_str(keys::USELESS_ON_STAGING);
     }
     report
 }
 
 fn hours(number: u16) -> Duration {
     Duration::from_hours(number.into())
-}
-
-fn checked_label(label: &str) -> Result<&str> {
-    let message = "a label is 1 to 100 characters on one line; shorten --label";
-    one_line(label, 100).ok_or_else(|| Failure::new("label_invalid", message))
 }
 
 /// Standard output has only the key, for scripts.

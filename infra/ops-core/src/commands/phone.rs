@@ -4,7 +4,7 @@ use common::store::entrants::BlockedPhone;
 
 use super::phone_or_typed;
 use crate::cli::{PhoneChangeArgs, PhoneCommand};
-use crate::phones::{Changed, ERASED, PHONES, set_all_blocked, set_blocked};
+use crate::phones::{Changed, ERASED, PHONES, record_and_set_blocked, set_all_blocked};
 use crate::prelude::*;
 
 pub(crate) async fn run(
@@ -72,26 +72,18 @@ async fn change(
         );
         terminal.confirm(&question)?;
     }
-    let decision = OperatorDecision {
-        by: tables.audit.operator_in_full().await?,
-        identity: None,
-        ..tables.audit.decision(why.clone(), clock.now()).await?
-    };
-    let row = || phones::change(blocked).in_campaign(&campaign).because(&why);
+    let decision = phones::decision(&tables, why.clone(), clock.now()).await?;
     let (mut done, mut text) = (Changed::default(), String::new());
     for phone in &phones {
-        let [test, live] = phones::entrant_ids(&tables, &campaign, phone).await?;
-        let action = row().on(live.as_str());
-        let action = action.with(json!({ "entrant_in_test": test.as_str() }));
-        tables.audit.append(action, decision.at).await?;
-        let changed = set_blocked(&tables, &campaign, phone, blocked, &decision).await?;
+        let changed = record_and_set_blocked(&tables, &campaign, phone, blocked, &decision).await?;
         done.count(changed);
         let word = if changed { doing } else { already };
         let phone = phone.masked();
         text += &format!("{phone} {word} in {campaign}, test and live\n");
     }
     if let Some(column) = &column {
-        let action = row().with(json!({ "count": count }));
+        let action = phones::change(blocked).in_campaign(&campaign).because(&why);
+        let action = action.with(json!({ "count": count }));
         tables.audit.append(action, clock.now()).await?;
         let mut progress = Progress::new(clock, doing, count);
         let show = |done| progress.show(terminal, done);

@@ -43,11 +43,9 @@ pub(super) async fn read(
     terminal: &mut Terminal<'_>,
 ) -> Result<PeriodEntries> {
     let selection = Selection {
-        scope: scope.clone(),
-        from: None,
         to: Some(to),
         states: vec![State::Accepted, State::Pending, State::Unknown],
-        winners: false,
+        ..Selection::all(scope.clone())
     };
     let (entrants, now) = (&tables.entrants, clock.now());
     let mut found = PeriodEntries {

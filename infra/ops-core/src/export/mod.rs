@@ -1,4 +1,5 @@
-//! `ops export`: submissions, entrants or winners of a campaign in a CSV file, from the tables and never through the API.
+//! `ops export`: submissions, entrants or winners of a campaign in a CSV file, from the tables and never through the API; [`csv`] does
+//! the same for a filtered list.
 //!
 //! The whole table is read, in parallel segments; only one page of each is in memory.
 
@@ -6,16 +7,20 @@ mod file;
 pub(crate) mod format;
 mod rows;
 
+use std::sync::Arc;
+
 use common::store::entrants::EntrantRecord;
 use common::store::submissions::Selection;
 use common::store::table_pages::TablePage;
 use futures_util::Stream;
+use futures_util::stream::BoxStream;
 
 use self::file::ExportFile;
 use self::rows::Row;
 use crate::cli::{LiveScopeArgs, Moment};
 use crate::draws;
 use crate::prelude::*;
+use crate::submissions::listing::Filter;
 use crate::submissions::view::COLUMNS;
 use crate::tables::take_pages;
 
@@ -128,12 +133,7 @@ pub(crate) async fn run(
             "no time is from --from to --to: give --to a later day or time than --from"
         );
     }
-    if export.args.phones {
-        let details = json!({ "content": content, "phones": export.phones() });
-        let action = Action::new("export").in_scope(&export.scope).with(details);
-        let action = export.args.draw.iter().fold(action, Action::on);
-        export.tables.audit.append(action, clock.now()).await?;
-    }
+    export.record(clock.now()).await?;
     let manifest = export.write(clock, terminal).await?;
     let rows = grouped(manifest.get("rows").and_then(Value::as_u64).unwrap_or(0));
     let text = format!("{rows} {} in {}", content.name(), output.display());
@@ -144,7 +144,64 @@ pub(crate) async fn run(
     Ok(Report::new(manifest, text).with_note(note))
 }
 
+/// The submissions of a filter as CSV, one text for each page read; an unreadable record ends it with a failure. Whole phones are
+/// recorded in the audit log first.
+pub async fn csv(
+    tables: &Tables,
+    scope: &Scope,
+    filter: &Filter,
+    phones: bool,
+    now: Timestamp,
+) -> Result<BoxStream<'static, Result<String>>> {
+    let args = ExportArgs {
+        content: ExportContent::Submissions,
+        scope: LiveScopeArgs {
+            campaign: scope.campaign.clone(),
+            environment: scope.environment,
+        },
+        from: None,
+        to: None,
+        state: Vec::new(),
+        draw: None,
+        phones,
+        output: PathBuf::new(),
+    };
+    let export = Arc::new(Export {
+        from: None,
+        to: None,
+        args,
+        tables: tables.clone(),
+        scope: scope.clone(),
+        zone: tables.zone(scope).await?,
+    });
+    export.record(now).await?;
+    let names: Vec<_> = export.columns().iter().map(|(name, _)| *name).collect();
+    let heading = format::heading(&names);
+    let pages = filter.pages(tables, scope).await?;
+    let rows = rows_of(pages, move |submission| {
+        let export = Arc::clone(&export);
+        async move { export.submission_row(submission).await }
+    });
+    let texts = rows.map(|page| {
+        let page = page?;
+        Failure::check_readable("the export ended early", &page.unreadable)?;
+        Ok(page.records.iter().map(|row| format::row(row)).collect())
+    });
+    Ok(stream::iter([Ok(heading)]).chain(texts).boxed())
+}
+
 impl Export {
+    /// Whole phones leave a row in the audit log.
+    async fn record(&self, now: Timestamp) -> Result<()> {
+        if self.args.phones {
+            let details = json!({ "content": self.args.content, "phones": self.phones() });
+            let action = Action::new("export").in_scope(&self.scope).with(details);
+            let action = self.args.draw.iter().fold(action, Action::on);
+            self.tables.audit.append(action, now).await?;
+        }
+        Ok(())
+    }
+
     /// Writes the file, and returns the manifest.
     async fn write(&self, clock: &Clock, terminal: &mut Terminal<'_>) -> Result<Value> {
         let mut file = ExportFile::begin(self, clock.now())?;
@@ -164,11 +221,11 @@ impl Export {
         match self.args.content {
             ExportContent::Submissions | ExportContent::Winners => {
                 let selection = Selection {
-                    scope: scope.clone(),
                     from: self.from,
                     to: self.to,
                     states: self.args.state.clone(),
                     winners: self.args.content == ExportContent::Winners,
+                    ..Selection::all(scope.clone())
                 };
                 let pages = tables.submissions().select(&selection);
                 let rows = rows_of(pages, |submission| self.submission_row(submission));

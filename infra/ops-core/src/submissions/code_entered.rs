@@ -42,6 +42,10 @@ impl CodeEntered {
         }))
     }
 
+    pub fn holder(&self) -> &Submission {
+        &self.holder
+    }
+
     pub fn sentence(&self) -> String {
         let at = self.holder.created_at.in_zone(self.zone);
         let year = |at: DateTime<Tz>| at.format("%Y").to_string();

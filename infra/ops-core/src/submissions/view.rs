@@ -125,6 +125,15 @@ impl<'a> SubmissionView<'a> {
         Timeline::new(self.submission, entered, receipt, self.zone)
     }
 
+    /// Masked, unless it was asked for.
+    pub fn phone(&self) -> &str {
+        &self.phone
+    }
+
+    pub fn code_entered(&self) -> Option<&CodeEntered> {
+        self.code_entered.as_ref()
+    }
+
     pub fn has_photo(&self) -> bool {
         let source = self.receipt.as_ref().map(|receipt| &receipt.source);
         matches!(source, Some(Source::Photo { .. }))

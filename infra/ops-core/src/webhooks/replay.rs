@@ -123,11 +123,8 @@ pub(crate) async fn replay_period(
         record(tables, "webhook.replay", endpoint, details, clock.now()).await?;
     }
     let selection = Selection {
-        scope: first.scope.clone(),
-        from: None,
         to: Some(period.to),
-        states: Vec::new(),
-        winners: false,
+        ..Selection::all(first.scope.clone())
     };
     let send = |page: TablePage<Submission>| async move {
         let events: Vec<_> = page

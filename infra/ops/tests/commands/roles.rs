@@ -43,6 +43,10 @@ async fn guarded(used: &iam_guard::Record) -> Stack {
     stack
 }
 
+pub(crate) async fn guarded_stack() -> Stack {
+    guarded(&iam_guard::Record::default()).await
+}
+
 fn env_of(stack: &Stack, role: &str) -> Env {
     stack.env_with(&[("AWS_ACCESS_KEY_ID", &access_key_of(role))])
 }

@@ -1,6 +1,6 @@
 use super::{CODES_WORK, wait_for_functions};
 use crate::codes::check::{Checked, check};
-use crate::codes::import::{ImportRequest, Imported, import as import_checked};
+use crate::codes::import::{ImportRequest, Imported, record_and_import};
 use crate::prelude::*;
 
 pub(super) async fn import(
@@ -21,7 +21,7 @@ pub(super) async fn import(
         void: checked.known_void,
         ..Imported::default()
     };
-    if known == checked.count && !checked.is_begun {
+    if checked.is_known() {
         let heading = format!(
             "Nothing was imported: all {} codes were there before.",
             grouped(checked.count)
@@ -35,18 +35,9 @@ pub(super) async fn import(
         );
         return Ok(report(scope, &checked, &nothing, dry_run, &heading));
     }
-    let details = json!({
-        "batch": request.batch,
-        "count": checked.count,
-        "known": known,
-        "prize": request.prize,
-        "allow_weak": request.allow_weak,
-    });
-    let action = Action::new("code.import").in_scope(scope).with(details);
-    tables.audit.append(action, clock.now()).await?;
     let mut progress = Progress::new(clock, "imported", checked.count);
     let show = |done| progress.show(terminal, done);
-    let imported = import_checked(tables, scope, request, &checked, show).await;
+    let imported = record_and_import(tables, scope, request, &checked, clock.now(), show).await;
     progress.end(terminal);
     let imported = imported?;
     wait_for_functions(clock).await;
@@ -82,13 +73,7 @@ fn report(
         },
         "odds_of_a_guess": checked.odds_of_a_guess(),
     });
-    let mut text = format!(
-        "{heading}\n{}{} would be right: {} imported codes, and {} texts are made like the shortest of these.",
-        description(checked),
-        one_guess_in(checked.odds_of_a_guess()),
-        grouped(checked.imported_codes),
-        grouped(checked.list.texts())
-    );
+    let mut text = format!("{heading}\n{}{}", description(checked), checked.odds_line());
     if done.void > 0 {
         text += &format!(
             "\n{} of those that were there before are void and stay void, because their batch was voided, and a voided \

@@ -82,10 +82,7 @@ async fn mint(
     terminal: &mut Terminal<'_>,
 ) -> Result<Report> {
     let file = AtomicFile::begin(output)?;
-    let action = Action::new("code.mint").in_scope(scope);
-    let action = action.with(json!(request));
-    tables.audit.append(action, clock.now()).await?;
-    let reservation = mint::reserve(&tables.code_books, scope, request).await?;
+    let reservation = mint::record_and_reserve(tables, scope, request, clock.now()).await?;
     let book = reservation.book().clone();
     if let Some(length) = reservation.length_beside_imported() {
         let usual = format!(
@@ -155,13 +152,12 @@ async fn write(
 ) -> io::Result<AtomicFile> {
     let (told, mut heard) = watch::channel(0);
     let writing = task::spawn_blocking(move || {
-        file.write_all(b"code\n")?;
         // Ctrl-C drops the receiver.
         let mut progress = |done| {
             told.send(done)
                 .map_err(|_| io::ErrorKind::Interrupted.into())
         };
-        reservation.write(&mut file, &mut progress)?;
+        reservation.write_file(&mut file, &mut progress)?;
         file.sync().map(|()| file)
     });
     let mut stopped = pin!(async {

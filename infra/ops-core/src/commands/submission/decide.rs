@@ -2,7 +2,7 @@
 
 use crate::approvals::{in_words, proposal_json};
 use crate::cli::{AcceptArgs, CorrectionArgs, VerdictArgs};
-use crate::corrections::correct;
+use crate::corrections::{correct, done_in_words};
 use crate::prelude::*;
 use crate::settle::{Proof, Verdict, settle};
 use crate::submissions::view::as_json;
@@ -71,20 +71,12 @@ pub(super) async fn correct_one(
 }
 
 fn corrected_in_words(after: &Submission, correction: Correction) -> String {
-    let reference = &after.reference();
-    let Correction::Revoke { free_code } = correction else {
-        return format!(
-            "{reference} waits for an operator; settle it with `ops submission settle`"
-        );
+    let words = done_in_words(after, correction);
+    let next = match correction {
+        Correction::Revoke { .. } => "",
+        Correction::Reopen => "; settle it with `ops submission settle`",
     };
-    let lost = after.history.last();
-    let entries = entries_in_words(lost.map_or(0, |before| before.status.entries()));
-    let code = match (after.code_key().is_some(), free_code) {
-        (false, _) => "",
-        (true, true) => "; its code can be entered again",
-        (true, false) => "; its code stays used",
-    };
-    format!("{reference} revoked: {entries} taken back{code}")
+    format!("{} {words}{next}", after.reference())
 }
 
 async fn report(

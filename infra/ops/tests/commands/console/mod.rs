@@ -1,13 +1,16 @@
 //! The console over HTTP.
 
 mod campaigns;
+mod codes;
 mod demo;
 mod draws;
+mod keys;
 mod link;
 mod overview;
 mod pages;
 pub(crate) mod review;
 mod safety;
+mod submissions;
 mod webhooks;
 
 use common::clock::Clock;

@@ -56,7 +56,7 @@ async fn search(operator: &SignedIn, path: &str, fields: &str) -> String {
 }
 
 /// A reply that is no text, with headers. The console answers on this thread, so another one asks.
-async fn download(operator: &SignedIn, path: &str, fields: &str) -> String {
+pub(super) async fn download(operator: &SignedIn, path: &str, fields: &str) -> String {
     let (authority, cookie) = (operator.authority.clone(), &operator.cookie);
     let request = format!(
         "POST {path} HTTP/1.1\r\nHost: {authority}\r\nCookie: {cookie}\r\nSec-Fetch-Site: same-origin\r\nContent-Length: {}\r\n\
@@ -314,6 +314,16 @@ async fn changes_are_listed_newest_first_and_by_campaign() {
         operator.page("/changes?campaign=chai-bora-2026").await,
         "campaign.pause"
     );
+    for (filter, shown, hidden) in [
+        ("action=campaign.pause", "campaign.pause", "campaign.apply"),
+        ("who=asha&action=campaign", "campaign.apply", "no such rows"),
+        ("who=juma", "no such rows", "campaign.apply"),
+        ("about=K7M2-Q9XD", "no such rows", "campaign.apply"),
+    ] {
+        let page = operator.page(&format!("/changes?{filter}")).await;
+        assert_contains!(page, shown);
+        assert_lacks!(page, hidden);
+    }
     let none = operator
         .page("/changes?from=2020-01-01&to=2020-01-02")
         .await;

@@ -82,15 +82,27 @@ async fn console_has_the_rights_of_its_operator() {
     let overview = "/campaigns/chai-bora-2026/live";
     let codes = format!("{overview}/codes");
     let draw = format!("{overview}/draws/{}", frozen(&stack, 0).await);
-    let all = ["/", "/search", &story, &draw, overview, &codes, "/changes"];
-    for (role, allowed) in ROLES.into_iter().zip([5, 5, 7, 7]) {
+    let submissions = format!("{overview}/submissions?waiting=person");
+    let keys = format!("{overview}/keys");
+    let all = [
+        "/",
+        "/search",
+        &story,
+        &draw,
+        overview,
+        &codes,
+        &submissions,
+        &keys,
+        "/changes",
+    ];
+    for (role, allowed) in ROLES.into_iter().zip([8, 8, 9, 9]) {
         let console = Served::start_with(&stack, env_of(&stack, role)).await;
         let operator = console.sign_in().await;
         for (index, path) in all.into_iter().enumerate() {
             let status = if index < allowed { 200 } else { 403 };
             assert_eq!(operator.status("GET", path).await, status, "{role} {path}");
         }
-        let status = if allowed < 6 { 403 } else { 303 };
+        let status = if allowed < all.len() { 403 } else { 303 };
         let pause = format!("{overview}/pause");
         operator.post_for(status, &pause, "why=misprint").await;
         let page = operator.page(overview).await;
@@ -98,7 +110,7 @@ async fn console_has_the_rights_of_its_operator() {
             "<details class=\"switch\">",
             "takes the role <b>operator</b>",
         );
-        let is_operator = allowed > 5;
+        let is_operator = allowed == all.len();
         assert_eq!(
             (page.contains(form), page.contains(reason)),
             (is_operator, !is_operator)

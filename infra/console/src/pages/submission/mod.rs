@@ -1,4 +1,7 @@
-//! A submission with its timeline.
+//! A submission: its story, its timeline, and what can be done about it.
+
+mod actions;
+mod story;
 
 use axum::extract::Path;
 use axum::http::header::CONTENT_TYPE;
@@ -13,7 +16,9 @@ use crate::layout::scope;
 use crate::prelude::*;
 
 pub(crate) fn routes() -> Router<Console> {
-    Router::new().route("/submissions/{id}", get(show).post(look))
+    Router::new()
+        .route("/submissions/{id}", get(show).post(look))
+        .merge(actions::routes())
 }
 
 pub(crate) fn path_of_submission(id: SubmissionId) -> String {
@@ -21,7 +26,7 @@ pub(crate) fn path_of_submission(id: SubmissionId) -> String {
 }
 
 async fn show(console: Console, Path(id): Path<String>) -> PageResult {
-    render(&console, &id, Disclosure::default()).await
+    render(&console, &id, Disclosure::default(), html! {}).await
 }
 
 /// Shows a hidden part after a row in the audit log. Not every role may see all.
@@ -36,7 +41,7 @@ async fn look(console: Console, Path(id): Path<String>, form: Form) -> PageResul
             return Err(Failure::new("field_invalid", message).into());
         }
     }
-    Ok(render(&console, &id, look).await?.into_response())
+    Ok(render(&console, &id, look, html! {}).await?.into_response())
 }
 
 /// A copy, as for a reviewer.
@@ -60,9 +65,56 @@ async fn photo(console: &Console, id: &str) -> PageResult<Response> {
     }
 }
 
-async fn render(console: &Console, id: &str, look: Disclosure) -> PageResult {
+/// By id alone: a reference may be that of several.
+async fn found(tables: &Tables, id: &str) -> Result<Submission, Failure> {
+    submissions::one(tables, id).await
+}
+
+/// Submissions of the phone that are shown beside this one.
+const MAX_OTHERS: u16 = 20;
+
+async fn others(
+    console: &Console,
+    tables: &Tables,
+    submission: &Submission,
+) -> Result<Markup, Failure> {
+    if !console.has(Role::Reviewer).await? {
+        return Ok(lacks("Seeing them", Role::Reviewer));
+    }
+    let Submission {
+        scope, entrant_id, ..
+    } = submission;
+    let recent = tables
+        .submissions()
+        .recent(scope, entrant_id, MAX_OTHERS)
+        .await?;
+    let others = recent
+        .iter()
+        .filter(|other| other.submission_id != submission.submission_id);
+    let rows = html! {
+        @for other in others.clone() {
+            tr {
+                td { a href=(path_of_submission(other.submission_id)) { (other.reference()) } }
+                td { (status(&other.status)) }
+                td { (other.status.message_key().as_str().replace('_', " ")) }
+                td { (other.day) }
+            }
+        }
+    };
+    Ok(html! {
+        @if others.count() == 0 {
+            p { "There are no others in this campaign." }
+        } @else {
+            (table("Other submissions of the phone", &["Reference", "State", "Reason", "Day"], rows))
+        }
+        @if recent.len() == usize::from(MAX_OTHERS) { p.soft { "These are its latest." } }
+    })
+}
+
+async fn render(console: &Console, id: &str, look: Disclosure, told: Markup) -> PageResult {
     let (tables, now) = (console.tables()?, console.now());
-    let submission = &submissions::one(&tables, id).await?;
+    let submission = &found(&tables, id).await?;
+    let campaign = tables.campaign(&submission.scope.campaign).await?;
     let view = SubmissionView::load(&tables, submission, look, now).await?;
     let timeline = view.timeline();
     let known = view.facts().into_iter().map(|(name, value)| {
@@ -77,12 +129,18 @@ async fn render(console: &Console, id: &str, look: Disclosure) -> PageResult {
     });
     let known: Vec<_> = known.collect();
     let content = html! {
+        (told)
         p { (status(&submission.status)) " " (scope(&submission.scope)) }
+        (story::story(&tables, submission, &view, &campaign).await?)
+        (actions::proposal(console, &tables, submission, view.zone).await?)
+        (actions::actions(console, &tables, submission).await?)
         h2 { "What happened" }
         ol.timeline {
             @for Event { at, what } in &timeline.events { li { time datetime=(at) { (zoned_time(*at, view.zone)) } (what) } }
         }
         p.soft { "Made by request " (timeline.request_id.as_deref().unwrap_or("not recorded")) "." }
+        h2 { "Other submissions of the phone" }
+        (others(console, &tables, submission).await?)
         h2 { "Details" }
         (facts(&known))
         form.row method="post" {

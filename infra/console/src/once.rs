@@ -1,0 +1,44 @@
+//! Forms that make something new, such as a key: one that is sent twice makes it once.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::prelude::*;
+
+const FIELD: &str = "once";
+
+#[derive(Default)]
+pub(crate) struct SentForms(Mutex<HashSet<String>>);
+
+impl SentForms {
+    /// Does the work of a form with [`mark`], unless it was sent before. After a failure the same form may be sent again. If its
+    /// browser goes away meanwhile, how far it came is unknown, and it may not.
+    pub(crate) async fn once<T, E: From<Failure>>(
+        &self,
+        form: &Form,
+        work: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
+        let sent = form.get(FIELD);
+        if sent.is_empty() || !self.all().insert(sent.to_owned()) {
+            let failure = failure!(
+                "sent_already",
+                "this form was sent before, so nothing was done again: look at the list, and open the page anew for another one"
+            );
+            return Err(failure.into());
+        }
+        let done = work.await;
+        if done.is_err() {
+            self.all().remove(sent);
+        }
+        done
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A field of a form that counts once.
+pub(crate) fn mark() -> Markup {
+    hidden(FIELD, &hex::encode(random::bytes::<16>()))
+}

@@ -1,0 +1,357 @@
+//! Minting: reserves the codes, hands them over as a download, and makes them valid once the operator has the file. A download that
+//! broke off can be repeated, one that ended cannot.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::body::Body;
+use axum::http::header::CONTENT_DISPOSITION;
+use common::app::code_verifier::FRESH_BOOK_MAX_AGE;
+use common::domain::cipher::CODE_SYMBOLS;
+use common::domain::code::Alphabet;
+use common::domain::codebook::{ACCEPTABLE_ODDS, CodeBook, DEFAULT_CODE_SYMBOLS};
+use futures_util::stream;
+use ops_core::codes::book::{self, existing_batch, odds_line};
+use ops_core::codes::code_scope;
+use ops_core::codes::mint::{self, MAX_CODES, MintRequest, Reservation};
+use ops_core::format::one_guess_in;
+use tokio::sync::mpsc;
+use tokio::task;
+
+use super::{codes_path, in_fields, number_given, text_given};
+use crate::once::mark;
+use crate::prelude::*;
+
+pub(super) fn routes() -> Router<Console> {
+    let path = |end: &str| format!("/campaigns/{{campaign}}/{{environment}}/codes/{end}");
+    Router::new()
+        .route(&path("mint"), post(reserve))
+        .route(&path("minted"), get(minted))
+        .route(&path("download"), post(download))
+        .route(&path("activate"), post(activate))
+        .route(&path("withdraw"), post(withdraw))
+}
+
+type Key = (Scope, String);
+
+/// Batches that this console reserved, until they are valid or withdrawn.
+#[derive(Clone, Default)]
+pub(crate) struct Minting(Arc<Mutex<HashMap<Key, Minted>>>);
+
+#[derive(Clone)]
+struct Minted {
+    /// Of the request whose row in the audit log covers all steps.
+    tables: Tables,
+    reservation: Reservation,
+    file: MintedFile,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum MintedFile {
+    NotDownloaded,
+    Downloading,
+    Downloaded,
+}
+
+impl Minting {
+    fn all(&self) -> MutexGuard<'_, HashMap<Key, Minted>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn find(&self, key: &Key) -> Option<Minted> {
+        self.all().get(key).cloned()
+    }
+
+    fn set_file(&self, key: &Key, file: MintedFile) {
+        if let Some(minted) = self.all().get_mut(key) {
+            minted.file = file;
+        }
+    }
+}
+
+pub(super) fn form(scope: &Scope, book: &CodeBook) -> Markup {
+    let alphabets = [
+        (
+            Alphabet::Mixed.as_str(),
+            "letters and digits that do not look alike",
+        ),
+        (
+            Alphabet::Digits.as_str(),
+            "digits, for keypads as with USSD",
+        ),
+    ];
+    html! {
+        form method="post" action={ (codes_path(scope)) "/mint" } {
+            (mark())
+            label for="count" { "Number of codes" }
+            input.short #count name="count" type="number" min="1" max=(MAX_CODES) required;
+            label for="batch" { "Name of the batch; empty: the next free one" }
+            input #batch name="batch" maxlength="64" autocomplete="off";
+            label for="prize" { "Instant prize of each of these codes; empty: none" }
+            input #prize name="prize" maxlength="120" autocomplete="off";
+            @match book.minted_length {
+                Some(length) => p.soft { "They have " (length) " characters, as the codes that were minted before." },
+                None => {
+                    (select("alphabet", "Characters", alphabets, Alphabet::Mixed.as_str(), true))
+                    label for="length" { "Length; empty: " (DEFAULT_CODE_SYMBOLS) " characters or more, so that no guess pays" }
+                    input.short #length name="length" type="number" min=(CODE_SYMBOLS.start()) max=(CODE_SYMBOLS.end());
+                    p.soft { "All later codes of this environment are made like these." }
+                }
+            }
+            p { label.inline { input type="checkbox" name="allow_weak" value="on";
+                " Even if more than " (one_guess_in(ACCEPTABLE_ODDS)) " would be right" } }
+            p { button { "Mint" } }
+        }
+    }
+}
+
+async fn reserve(console: Console, Named(scope): Named<Scope>, form: Form) -> PageResult<Redirect> {
+    let alphabet = text_given(&form, "alphabet").map(str::parse).transpose();
+    let request = MintRequest {
+        count: number_given(&form, "count", 1..=MAX_CODES)?.unwrap_or(1),
+        prize: text_given(&form, "prize").map(str::to_owned),
+        batch: text_given(&form, "batch").map(str::to_owned),
+        alphabet: alphabet
+            .map_err(|why: String| failure!("alphabet_invalid", "the alphabet {why}"))?,
+        length: number_given(&form, "length", CODE_SYMBOLS)?,
+        allow_weak: form.get("allow_weak") == "on",
+    };
+    let (tables, now) = (console.tables()?, console.now());
+    let scope = code_scope(&tables, scope).await?;
+    let reserve = async {
+        let reserved = mint::record_and_reserve(&tables, &scope, &request, now).await;
+        reserved.map_err(in_fields)
+    };
+    let reservation = console.sent_forms().once(&form, reserve).await?;
+    let name = reservation.batch.name.clone();
+    let minted = Minted {
+        tables,
+        reservation,
+        file: MintedFile::NotDownloaded,
+    };
+    let minting = console.minting();
+    minting.all().insert((scope.clone(), name.clone()), minted);
+    Ok(Redirect::to(&minted_path(&scope, &name)))
+}
+
+fn minted_path(scope: &Scope, batch: &str) -> String {
+    with_query(
+        &format!("{}/minted", codes_path(scope)),
+        &[("batch", batch)],
+    )
+}
+
+async fn minted(console: Console, Named(scope): Named<Scope>, Query(query): Query) -> PageResult {
+    let tables = console.tables()?;
+    let scope = code_scope(&tables, scope).await?;
+    let book = book::read(&tables.code_books, &scope).await?;
+    let batch = existing_batch(&book, query.get("batch"))?;
+    let minted = console.minting().find(&(scope.clone(), batch.name.clone()));
+    let content = html! {
+        (facts(&[
+            ("Codes", html! { (grouped(batch.count())) }),
+            ("Prize", html! { (or_dash(batch.prize.as_ref())) }),
+            ("Environment", environment(scope.environment)),
+        ]))
+        p { (odds_line(&book)) }
+        @match (batch.status, minted) {
+            (BatchStatus::Active, _) => p.good role="status" {
+                "These codes count, within " (span_in_words(FRESH_BOOK_MAX_AGE)) " everywhere. Hand the file to the printer."
+            },
+            (BatchStatus::Void, _) => p role="status" { "The batch is void: its codes never count." },
+            (BatchStatus::Reserved, Some(minted)) => (steps(&scope, batch, &minted)),
+            (BatchStatus::Reserved, None) => p {
+                "The command line is minting it, or a console that ended was: its codes do not count, and this page does not have them. If \
+                 it was cut short, " a href=(super::void_address(&scope, &batch.name)) { "void it" } " and mint again."
+            },
+        }
+        p { a href=(codes_path(&scope)) { "All batches" } }
+    };
+    let title = format!("Batch {}", batch.name);
+    Ok(Page::new(&title, Section::Codes)
+        .in_scope(&scope)
+        .render(content))
+}
+
+fn steps(scope: &Scope, batch: &Batch, minted: &Minted) -> Markup {
+    let usual = usize::from(DEFAULT_CODE_SYMBOLS);
+    let form = |name: &str, data: bool, button: Markup| {
+        html! {
+            form method="post" action={ (codes_path(scope)) "/" (name) } data-download[data] {
+                (hidden("batch", &batch.name))
+                (button)
+            }
+        }
+    };
+    html! {
+        @if let Some(length) = minted.reservation.length_beside_imported() {
+            p { "Codes of " (usual) " characters are imported in this environment, so these have " (length) "." }
+        }
+        p { "The codes do not count yet. Download them, look at the file, and make them valid then." }
+        h2 { "1. Download the file" }
+        @match minted.file {
+            MintedFile::NotDownloaded => {
+                p { "It can be downloaded once. Whoever has it can enter: keep it as you would keep money." }
+                (form("download", true, html! { button { "Download the codes" } }))
+            }
+            MintedFile::Downloading => p role="status" { "It is being downloaded. Reload this page when your browser has it." },
+            MintedFile::Downloaded => p role="status" { "It was downloaded, and is not handed out again." },
+        }
+        h2 { "2. Make the codes valid" }
+        p { "The file has " (grouped(batch.count())) " codes under a line that says code. Reload this page after the download." }
+        @if minted.file == MintedFile::Downloaded {
+            (form("activate", false, html! { button { "I have the file: make the codes valid" } }))
+        }
+        h2 { "Or withdraw them" }
+        p { "If the file is not complete, or was lost. The batch is void then, and its codes never count." }
+        (form("withdraw", false, html! { button.danger { "Withdraw the batch" } }))
+    }
+}
+
+/// The batch of the form, if this console reserved it.
+async fn reserved(
+    console: &Console,
+    scope: Scope,
+    form: &Form,
+) -> Result<Result<(Key, Minted), Redirect>, Failure> {
+    let scope = code_scope(&console.tables()?, scope).await?;
+    let key = (scope, form.get("batch").to_owned());
+    // The page says how the batch stands.
+    let elsewhere = || Redirect::to(&minted_path(&key.0, &key.1));
+    Ok(match console.minting().find(&key) {
+        Some(minted) => Ok((key, minted)),
+        None => Err(elsewhere()),
+    })
+}
+
+async fn download(
+    console: Console,
+    Named(scope): Named<Scope>,
+    form: Form,
+) -> PageResult<Response> {
+    let (key, minted) = match reserved(&console, scope, &form).await? {
+        Ok(reserved) => reserved,
+        Err(elsewhere) => return Ok(elsewhere.into_response()),
+    };
+    let minting = console.minting().clone();
+    {
+        let mut all = minting.all();
+        let file = all.get_mut(&key).map(|minted| &mut minted.file);
+        let Some(file) = file.filter(|file| **file == MintedFile::NotDownloaded) else {
+            let message = "the codes were downloaded before, or are being downloaded, and are handed out once; if the file is not complete, \
+                           withdraw the batch and mint again";
+            return Err(Failure::new("downloaded_already", message).into());
+        };
+        *file = MintedFile::Downloading;
+    }
+    let name = format!("attachment; filename=\"{}.csv\"", key.1);
+    let headers = [
+        (CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
+        (CONTENT_DISPOSITION, name),
+    ];
+    let progress = DownloadProgress {
+        minting,
+        key,
+        is_complete: false,
+    };
+    let (parts, taken) = mpsc::channel(2);
+    task::spawn_blocking(move || {
+        let mut out = PartWriter(parts.clone());
+        let written = minted.reservation.write_file(&mut out, &mut |_| Ok(()));
+        // A browser that went away takes nothing more.
+        drop(parts.blocking_send(written.map(|()| None)));
+    });
+    let body = stream::unfold((taken, progress), move |(mut taken, mut progress)| {
+        let console = console.clone();
+        async move {
+            console.access().used(console.now());
+            match taken.recv().await? {
+                Ok(Some(part)) => Some((Ok(part), (taken, progress))),
+                Ok(None) => {
+                    progress.end();
+                    None
+                }
+                Err(error) => Some((Err(error), (taken, progress))),
+            }
+        }
+    });
+    Ok((headers, Body::from_stream(body)).into_response())
+}
+
+/// Says at its end whether the file was taken whole.
+struct DownloadProgress {
+    minting: Minting,
+    key: Key,
+    is_complete: bool,
+}
+
+impl DownloadProgress {
+    fn end(&mut self) {
+        self.is_complete = true;
+    }
+}
+
+impl Drop for DownloadProgress {
+    fn drop(&mut self) {
+        let file = if self.is_complete {
+            MintedFile::Downloaded
+        } else {
+            MintedFile::NotDownloaded
+        };
+        self.minting.set_file(&self.key, file);
+    }
+}
+
+/// Waits while the browser is slower.
+struct PartWriter(mpsc::Sender<io::Result<Option<Vec<u8>>>>);
+
+impl io::Write for PartWriter {
+    fn write(&mut self, part: &[u8]) -> io::Result<usize> {
+        let sent = self.0.blocking_send(Ok(Some(part.to_vec())));
+        sent.map_err(|_| io::ErrorKind::BrokenPipe)?;
+        Ok(part.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+async fn activate(
+    console: Console,
+    Named(scope): Named<Scope>,
+    form: Form,
+) -> PageResult<Redirect> {
+    let (key, minted) = match reserved(&console, scope, &form).await? {
+        Ok(reserved) => reserved,
+        Err(elsewhere) => return Ok(elsewhere),
+    };
+    if minted.file != MintedFile::Downloaded {
+        let message = "the codes are not valid yet, because their file was not downloaded: nobody would have them";
+        return Err(Failure::new("not_downloaded", message).into());
+    }
+    mint::activate(&minted.tables.code_books, minted.reservation).await?;
+    console.minting().all().remove(&key);
+    Ok(Redirect::to(&minted_path(&key.0, &key.1)))
+}
+
+async fn withdraw(
+    console: Console,
+    Named(scope): Named<Scope>,
+    form: Form,
+) -> PageResult<Redirect> {
+    let (key, _) = match reserved(&console, scope, &form).await? {
+        Ok(reserved) => reserved,
+        Err(elsewhere) => return Ok(elsewhere),
+    };
+    // First, so that no other request makes it valid meanwhile.
+    let removed = console.minting().all().remove(&key);
+    if let Some(Minted {
+        tables,
+        reservation,
+        ..
+    }) = removed
+    {
+        mint::withdraw(&tables.code_books, &reservation).await?;
+    }
+    Ok(Redirect::to(&minted_path(&key.0, &key.1)))
+}

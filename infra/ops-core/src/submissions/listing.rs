@@ -1,0 +1,202 @@
+//! A filtered list of a scope's submissions. The index of unsettled ones answers for those; for others, the whole table is read, in
+//! steps.
+
+use std::cmp::Reverse;
+
+use common::store::submissions::Selection;
+use common::store::table_pages::TablePage;
+use futures_util::stream::BoxStream;
+
+use crate::prelude::*;
+
+type Pages = BoxStream<'static, Result<TablePage<Submission>, StoreError>>;
+
+/// Records of the whole table in a step: some three seconds.
+const READ_AT_ONCE: u64 = 500_000;
+/// Submissions of the index in a step; each is read by itself.
+const LOOKED_UP_AT_ONCE: u64 = 2_000;
+/// Read together.
+const PART: usize = 100;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    pub state: Option<State>,
+    pub reason: Option<MessageKey>,
+    /// In the campaign's time zone.
+    pub day: Option<NaiveDate>,
+    pub batch: Option<String>,
+    pub region: Option<String>,
+    pub waits_for_person: bool,
+}
+
+impl Filter {
+    /// True if no read of the whole table is needed.
+    pub fn is_indexed(&self) -> bool {
+        self.waits_for_person || matches!(self.state, Some(State::Pending | State::Unknown))
+    }
+
+    fn selection(&self, scope: &Scope) -> Selection {
+        Selection {
+            states: self.state.into_iter().collect(),
+            message_key: self.reason,
+            day: self.day.map(|day| day.to_string()),
+            batch: self.batch.clone(),
+            region: self.region.clone(),
+            ..Selection::all(scope.clone())
+        }
+    }
+
+    fn takes(&self, submission: &Submission) -> bool {
+        let Self {
+            state,
+            reason,
+            day,
+            batch,
+            region,
+            waits_for_person,
+        } = self;
+        let status = &submission.status;
+        state.is_none_or(|state| state == status.state())
+            && reason.is_none_or(|reason| reason == status.message_key())
+            && day.is_none_or(|day| day.to_string() == submission.day)
+            && (batch.is_none() || *batch == submission.batch)
+            && (region.is_none() || *region == submission.region)
+            && (!waits_for_person || submission.assignee() == Some(Assignee::Operator))
+    }
+
+    pub(crate) async fn pages(&self, tables: &Tables, scope: &Scope) -> Result<Pages> {
+        let submissions = tables.submissions();
+        if !self.is_indexed() {
+            return Ok(submissions.select(&self.selection(scope)).boxed());
+        }
+        let mut listed = if self.waits_for_person {
+            submissions.waiting_for_operator(scope).await?
+        } else {
+            submissions.unsettled(scope).await?
+        };
+        // About the newest first: the index has the time of the next step.
+        listed.sort_by_key(|listed| Reverse(listed.next_step_at));
+        let parts: Vec<_> = listed.chunks(PART).map(<[_]>::to_vec).collect();
+        let (submissions, filter) = (submissions.clone(), self.clone());
+        let pages = stream::iter(parts).then(move |part| {
+            let (submissions, filter) = (submissions.clone(), filter.clone());
+            async move {
+                let read = part.len().try_into().unwrap_or(u64::MAX);
+                let (mut records, unreadable) = submissions.read_unsettled(part).await?;
+                records.retain(|submission| filter.takes(submission));
+                Ok(TablePage {
+                    records,
+                    unreadable,
+                    read,
+                })
+            }
+        });
+        Ok(pages.boxed())
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    created_at: Timestamp,
+    reference: Reference,
+}
+
+/// What was found so far. Has times and references alone, so that a million fit into memory.
+pub struct Listing {
+    /// `None` at the end.
+    pages: Option<Pages>,
+    records_at_once: u64,
+    /// Newest first.
+    found: Vec<Found>,
+    pub read: u64,
+    pub unreadable: Vec<UnreadableRecord>,
+}
+
+impl Listing {
+    /// Nothing is read yet, except the index.
+    pub async fn begin(tables: &Tables, scope: &Scope, filter: &Filter) -> Result<Self> {
+        let records_at_once = if filter.is_indexed() {
+            LOOKED_UP_AT_ONCE
+        } else {
+            READ_AT_ONCE
+        };
+        Ok(Self {
+            pages: Some(filter.pages(tables, scope).await?),
+            records_at_once,
+            found: Vec::new(),
+            read: 0,
+            unreadable: Vec::new(),
+        })
+    }
+
+    /// Reads the next step. After a failure, the listing is of no more use.
+    pub async fn read_on(&mut self) -> Result<()> {
+        let end = self.read.saturating_add(self.records_at_once);
+        while let Some(pages) = &mut self.pages
+            && self.read < end
+        {
+            let Some(page) = pages.try_next().await? else {
+                self.pages = None;
+                break;
+            };
+            self.read += page.read;
+            self.unreadable.extend(page.unreadable);
+            self.found.extend(page.records.iter().map(|one| Found {
+                created_at: one.created_at,
+                reference: one.reference(),
+            }));
+        }
+        self.found.sort_by_key(|found| Reverse(found.created_at));
+        Ok(())
+    }
+
+    pub fn is_complete(&self) -> bool {
+        self.pages.is_none()
+    }
+
+    pub fn count(&self) -> usize {
+        self.found.len()
+    }
+
+    pub fn page(&self, from: usize, limit: usize) -> Vec<Reference> {
+        let page = self.found.iter().skip(from).take(limit);
+        page.map(|found| found.reference).collect()
+    }
+}
+
+/// The submissions as they are now.
+pub async fn read_each(
+    tables: &Tables,
+    scope: &Scope,
+    references: Vec<Reference>,
+) -> Result<Vec<Submission>> {
+    let submissions = tables.submissions();
+    let reads = references
+        .into_iter()
+        .map(|reference| async move { submissions.by_reference(scope, reference).await });
+    let found = concurrently(reads).await?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// Records of all campaigns, which a read of the whole table passes; at most a minute old.
+pub async fn records_in_table(tables: &Tables) -> Result<u64> {
+    let campaigns = tables.campaigns.list().await?;
+    let scopes: Vec<_> = campaigns
+        .iter()
+        .flat_map(|campaign| campaign.slug.scopes())
+        .collect();
+    let counts = scopes
+        .iter()
+        .map(|scope| crate::statistics::submissions(tables, scope));
+    let counts = concurrently(counts).await?;
+    Ok(counts
+        .into_iter()
+        .map(|count| u64::try_from(count).unwrap_or(0))
+        .sum())
+}
+
+/// Measured with parallel segments: ten million take about a minute.
+pub fn time_to_read(records: u64) -> Duration {
+    const RECORDS_PER_SECOND: u64 = 160_000;
+    Duration::from_secs(records.div_ceil(RECORDS_PER_SECOND).max(1))
+}

@@ -1,0 +1,387 @@
+//! The list of submissions, and what is done on a submission's page.
+
+use std::time::Duration;
+
+use aws_sdk_dynamodb::types::{PutRequest, WriteRequest};
+use common::domain::code_record::CodeKey;
+use common::domain::ids::SubmissionId;
+use common::domain::message::MessageKey;
+use common::domain::submission::{CodeRefusal, Submission, SubmissionStatus};
+use common::random;
+use common::store::submissions::key;
+use service_tests::operator_roles::access_key_of;
+use service_tests::text::fields;
+
+use super::pages::download;
+use super::{Served, SignedIn};
+use crate::correction::minted;
+use crate::draw::stored::{number as number_of, text};
+use crate::submission::{accepted, submission, waiting, write};
+use crate::support::{NOW, Stack, live};
+
+const LIST: &str = "/campaigns/chai-bora-2026/live/submissions";
+
+async fn rejected(stack: &Stack, more: impl Fn(Submission) -> Submission) -> Submission {
+    let status = SubmissionStatus::rejected(MessageKey::AlreadyUsed);
+    let rejected = more(submission(status, None));
+    write(stack, &rejected, None).await;
+    rejected
+}
+
+async fn waits(stack: &Stack) -> Submission {
+    let waits = submission(waiting(), None);
+    write(stack, &waits, None).await;
+    waits
+}
+
+fn location(reply: &service_tests::http::Reply) -> String {
+    reply.headers["location"].to_str().expect("text").to_owned()
+}
+
+/// Reads the table for a filter, and returns the page it leads to.
+async fn read(operator: &SignedIn, fields: &str) -> String {
+    let reply = operator
+        .post_for(303, &format!("{LIST}/read"), fields)
+        .await;
+    operator.page(&location(&reply)).await
+}
+
+#[tokio::test]
+async fn unsettled_ones_are_listed_at_once_and_others_after_a_button() {
+    let stack = Stack::with_chai().await;
+    let (settled, open) = (accepted(&stack, 2).await, waits(&stack).await);
+    let operator = SignedIn::to(&stack).await;
+    for filter in [
+        "waiting=person",
+        "state=pending",
+        "state=pending&waiting=person&day=2026-03-01",
+    ] {
+        let page = operator.page(&format!("{LIST}?{filter}")).await;
+        assert_contains!(
+            page,
+            open.reference().to_string(),
+            "1 submission, newest first."
+        );
+        assert_lacks!(page, settled.reference().to_string(), "Read the table");
+    }
+    for filter in ["", "?state=accepted", "?day=2026-03-01&region=Mwanza"] {
+        let page = operator.page(&format!("{LIST}{filter}")).await;
+        assert_contains!(page, "Read the table", "of all campaigns, about 1 second");
+        assert_lacks!(page, settled.reference().to_string());
+    }
+    let page = read(&operator, "state=accepted").await;
+    assert_contains!(page, settled.reference().to_string(), "+2557•••••678");
+    assert_lacks!(page, open.reference().to_string(), "345678");
+    for wrong in ["state=lost", "day=yesterday", "reason=none"] {
+        let status = operator.status("GET", &format!("{LIST}?{wrong}")).await;
+        assert_eq!(status, 422, "{wrong}");
+    }
+    operator
+        .post_for(404, "/campaigns/other/live/submissions/read", "")
+        .await;
+}
+
+#[tokio::test]
+async fn each_filter_keeps_what_it_names() {
+    let stack = Stack::with_chai().await;
+    let wanted = rejected(&stack, |one| Submission {
+        batch: Some("kettles".to_owned()),
+        region: Some("Dodoma".to_owned()),
+        day: "2026-02-27".to_owned(),
+        ..one
+    })
+    .await;
+    let other = accepted(&stack, 1).await;
+    let operator = SignedIn::to(&stack).await;
+    for filter in [
+        "state=rejected",
+        "reason=already_used",
+        "day=2026-02-27",
+        "batch=kettles",
+        "region=Dodoma",
+        "state=rejected&reason=already_used&day=2026-02-27&batch=kettles&region=Dodoma",
+    ] {
+        let page = read(&operator, filter).await;
+        assert_contains!(page, wanted.reference().to_string());
+        assert_lacks!(page, other.reference().to_string());
+    }
+    let none = read(&operator, "state=rejected&region=Mwanza").await;
+    assert_contains!(none, "There are no such submissions.");
+}
+
+/// Copies a submission, each a second newer than the one before; returns the newest's reference. Copies have no phone, which is
+/// encrypted for one id.
+async fn copies(stack: &Stack, of: &Submission, count: i64) -> String {
+    let (client, mut newest) = (stack.aws().dynamodb(), String::new());
+    let key = |id: SubmissionId| key(&of.scope, id.reference());
+    let get = client.get_item().table_name("submissions");
+    let found = get.key("id", text(&key(of.submission_id))).send().await;
+    let mut item = found.expect("it answers").item.expect("it is there");
+    item.remove("phone");
+    let mut puts = Vec::new();
+    for number in 1..=count {
+        let id = random::submission_id();
+        let created_at = NOW.as_millis() + number * 1_000;
+        let mut copy = item.clone();
+        copy.insert("id".to_owned(), text(&key(id)));
+        copy.insert("submission_id".to_owned(), text(&id.to_string()));
+        copy.insert("created_at".to_owned(), number_of(created_at));
+        let put = PutRequest::builder().set_item(Some(copy)).build();
+        let put = put.expect("it has an item");
+        puts.push(WriteRequest::builder().put_request(put).build());
+        newest = id.reference().to_string();
+    }
+    for part in puts.chunks(25) {
+        let write = client.batch_write_item();
+        let write = write.request_items("submissions", part.to_vec());
+        write.send().await.expect("they are written");
+    }
+    newest
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ten_thousand_rows_are_paged_and_downloaded() {
+    let stack = Stack::with_chai().await;
+    let first = accepted(&stack, 1).await;
+    let newest = copies(&stack, &first, 9_999).await;
+    let operator = SignedIn::to(&stack).await;
+    let page = read(&operator, "state=accepted&day=2026-03-01").await;
+    let all = "10,000 submissions, newest first.";
+    assert_contains!(page, all, newest, "1 to 50 of 10,000");
+    let link = page.split("\" rel=\"next\"").next().expect("a link");
+    let link = link.rsplit("href=\"").next().expect("a link");
+    let second = operator.page(&link.replace("&amp;", "&")).await;
+    assert_contains!(second, "51 to 100 of 10,000", "rel=\"prev\"");
+    assert_lacks!(second, newest);
+    let file = download(&operator, &format!("{LIST}/export"), "state=accepted").await;
+    assert_eq!(file.matches(",chai-bora-2026,live,").count(), 10_000);
+}
+
+#[tokio::test]
+async fn a_list_that_is_not_kept_any_more_is_said_to_be_gone() {
+    let stack = Stack::with_chai().await;
+    let operator = SignedIn::to(&stack).await;
+    let page = operator
+        .page(&format!("{LIST}?state=accepted&cursor=0123456789abcdef.50"))
+        .await;
+    assert_contains!(page, "That list is not kept any more", "Read the table");
+}
+
+#[tokio::test]
+async fn whole_phones_are_exported_only_after_a_row() {
+    let stack = Stack::with_chai().await;
+    rejected(&stack, |one| one).await;
+    accepted(&stack, 1).await;
+    let operator = SignedIn::to(&stack).await;
+    let path = format!("{LIST}/export");
+    let rows = stack.audit_rows().await.len();
+    let masked = download(&operator, &path, "state=rejected").await;
+    assert_contains!(
+        masked,
+        "content-type: text/csv",
+        "id,ref,campaign",
+        "2557•••••678",
+        "already_used"
+    );
+    assert_lacks!(masked, "345678", "entered");
+    assert_eq!(stack.audit_rows().await.len(), rows);
+    let whole = download(&operator, &path, "state=rejected&phones=whole").await;
+    assert_contains!(whole, "255712345678");
+    let row = stack.last_audit_row().await;
+    assert_eq!(
+        fields(&row, "action details"),
+        r#"export {"content":"submissions","phones":"whole"}"#
+    );
+}
+
+fn page_of(submission: &Submission) -> String {
+    format!("/submissions/{}", submission.submission_id)
+}
+
+#[tokio::test]
+async fn a_refused_code_is_told_with_its_holder() {
+    let stack = Stack::with_chai().await;
+    minted(&stack, Some("A kettle")).await;
+    let key = CodeKey::Minted(0);
+    let holder = Submission {
+        batch: Some("batch-1".to_owned()),
+        ..submission(
+            SubmissionStatus::accepted(2, None),
+            Some(key.in_scope(&live())),
+        )
+    };
+    write(&stack, &holder, Some(&key)).await;
+    let refused = rejected(&stack, |one| Submission {
+        created_at: NOW.after(Duration::from_secs(12 * 60)),
+        code_refusal: Some(CodeRefusal {
+            holder: holder.submission_id,
+            batch: Some("batch-1".to_owned()),
+        }),
+        ..one
+    })
+    .await;
+    let operator = SignedIn::to(&stack).await;
+    let page = operator.page(&page_of(&refused)).await;
+    assert_contains!(
+        page,
+        "+2557•••••678 sent it on 1 Mar 2026 03:12, with a code of batch batch-1 (A kettle).",
+        "It was refused: already used.",
+        format!("({}), 12 minutes earlier.", holder.reference()),
+        page_of(&holder),
+        "Other submissions of the phone"
+    );
+    assert_lacks!(page, "345678");
+}
+
+#[tokio::test]
+async fn revoked_and_reopened_on_the_page_as_it_was_shown() {
+    let stack = Stack::with_chai().await;
+    minted(&stack, None).await;
+    let key = CodeKey::Minted(0);
+    let code_key = Some(key.in_scope(&live()));
+    let entered = submission(SubmissionStatus::accepted(2, None), code_key);
+    write(&stack, &entered, Some(&key)).await;
+    let operator = SignedIn::to(&stack).await;
+    let path = page_of(&entered);
+    let revoke = format!("{path}/revoke");
+    let without = operator.post_for(422, &revoke, "revision=0&why=").await;
+    assert_contains!(without.text, "The reason must be 1 to 500");
+    let done = operator
+        .post_for(200, &revoke, "revision=0&why=mistake")
+        .await;
+    assert_contains!(
+        done.text,
+        "revoked: 2 entries taken back",
+        "It was accepted, and revoked since."
+    );
+    let row = stack.last_audit_row().await;
+    assert_eq!(fields(&row, "action why"), "submission.revoke mistake");
+
+    let rows = stack.audit_rows().await.len();
+    let again = operator
+        .post_for(422, &revoke, "revision=0&why=mistake")
+        .await;
+    assert_contains!(
+        again.text,
+        "It changed after this page was made, so nothing was done."
+    );
+    let own = operator
+        .post_for(200, &format!("{path}/reopen"), "revision=1&why=mistake")
+        .await;
+    assert_contains!(
+        own.text,
+        "waits for an operator",
+        "Review this one",
+        "/review?id="
+    );
+    assert_eq!(stack.audit_rows().await.len(), rows + 1);
+}
+
+#[tokio::test]
+async fn a_prize_is_revoked_by_two_people_on_their_pages() {
+    let stack = Stack::with_chai().await;
+    let won = SubmissionStatus::accepted(1, Some("A kettle".to_owned()));
+    let won = submission(won, None);
+    write(&stack, &won, None).await;
+    let console_of = async |name: &str| {
+        let env = stack.env_with(&[("AWS_ACCESS_KEY_ID", name), ("OPS_BY", name)]);
+        Served::start_with(&stack, env).await
+    };
+    let consoles = [
+        console_of("asha").await,
+        console_of("juma").await,
+        console_of("neema").await,
+    ];
+    let [asha, juma, neema] = &consoles;
+    let (asha, juma, neema) = (
+        asha.sign_in().await,
+        juma.sign_in().await,
+        neema.sign_in().await,
+    );
+    let revoke = format!("{}/revoke", page_of(&won));
+    let asked = asha
+        .post_for(200, &revoke, "revision=0&why=a+forged+code")
+        .await;
+    assert_contains!(
+        asked.text,
+        "Nothing has changed yet",
+        "You asked for it, so another operator"
+    );
+    assert_lacks!(asked.text, "Approve: revoke");
+    let own = asha
+        .post_for(422, &revoke, "revision=1&why=once+more")
+        .await;
+    assert_contains!(own.text, "you asked for it already");
+    let page = juma.page(&page_of(&won)).await;
+    assert_contains!(page, "Approve: revoke", "asha asked on", "a forged code");
+
+    let agree = "revision=1&why=I+saw+it";
+    let (first, second) = tokio::join!(juma.post(&revoke, agree), neema.post(&revoke, agree));
+    let mut statuses = [first.status.as_u16(), second.status.as_u16()];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 422], "{} {}", first.text, second.text);
+    let refused = if first.status == 422 { first } else { second };
+    assert_contains!(
+        refused.text,
+        "It changed after this page was made, so nothing was done."
+    );
+    let shown = stack.shown(won.submission_id).await;
+    assert_eq!(fields(&shown, "state decision.by"), "rejected asha");
+}
+
+#[tokio::test]
+async fn a_phone_is_blocked_and_unblocked_on_a_submission() {
+    let stack = Stack::with_chai().await;
+    let entered = accepted(&stack, 1).await;
+    let operator = SignedIn::to(&stack).await;
+    let path = page_of(&entered);
+    let blocked = operator
+        .post_for(200, &format!("{path}/block"), "why=sells+codes")
+        .await;
+    assert_contains!(
+        blocked.text,
+        "+2557•••••678 is blocked in chai-bora-2026",
+        "Unblock the phone"
+    );
+    let row = stack.last_audit_row().await;
+    assert_eq!(fields(&row, "action why"), "phone.block sells codes");
+    let list = "phone list --campaign chai-bora-2026 --environment live";
+    assert_contains!(stack.fine(list).await, "sells codes");
+    let again = operator
+        .post_for(200, &format!("{path}/block"), "why=again")
+        .await;
+    assert_contains!(again.text, "was blocked already");
+    let free = operator
+        .post_for(200, &format!("{path}/unblock"), "why=mistake")
+        .await;
+    assert_contains!(free.text, "is unblocked", "Block the phone");
+}
+
+#[tokio::test]
+async fn a_viewer_reads_why_the_buttons_are_missing() {
+    let stack = crate::roles::guarded_stack().await;
+    let entered = accepted(&stack, 1).await;
+    let env = stack.env_with(&[("AWS_ACCESS_KEY_ID", &access_key_of("viewer"))]);
+    let console = Served::start_with(&stack, env).await;
+    let viewer = console.sign_in().await;
+    let page = viewer.page(&page_of(&entered)).await;
+    assert_contains!(
+        page,
+        "Revoking it takes the role <b>reviewer</b>, which you do not have.",
+        "Blocking its phone takes the role <b>operator</b>"
+    );
+    assert_lacks!(page, "<summary>Revoke it");
+    let list = viewer.page(&format!("{LIST}?state=pending")).await;
+    assert_contains!(list, "An export takes the role <b>operator</b>");
+    assert_lacks!(list, "<button>Download</button>");
+    let read = viewer.post_for(303, &format!("{LIST}/read"), "").await;
+    let page = viewer.page(&location(&read)).await;
+    assert_contains!(page, entered.reference().to_string(), "hidden");
+    viewer
+        .post_for(
+            403,
+            &format!("{}/revoke", page_of(&entered)),
+            "revision=0&why=seen",
+        )
+        .await;
+}
