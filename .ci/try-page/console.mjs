@@ -10,6 +10,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import campaigns from './console/campaigns.mjs';
 import submissions from './console/submissions.mjs';
 import codes from './console/codes.mjs';
+import keys from './console/keys.mjs';
 import webhooks from './console/webhooks.mjs';
 import draws from './console/draws.mjs';
 import people from './console/people.mjs';
@@ -133,7 +134,7 @@ const kit = {
     return stack;
   },
 };
-for (const tests of [campaigns, submissions, codes, webhooks, draws, people, receipts]) tests(kit);
+for (const tests of [campaigns, submissions, codes, keys, webhooks, draws, people, receipts]) tests(kit);
 
 test('a link that was used ends the console for all', { timeout: PATIENCE_MS }, async () => {
   const again = await operator.newPage();

@@ -17,5 +17,13 @@ export default function ({ visit, look, heading }) {
     for (const action of ['campaign.pause', 'campaign.resume', 'code.void', 'submission.show', 'person.export']) assert.match(text, new RegExp(action));
     assert.match(text, /\(asha\)/);
     await look(page, 'changes');
+    await page.selectOption('#action', 'key');
+    await page.fill('#who', 'asha');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/action=key/);
+    assert.match(await page.textContent('table'), /key\.issue/);
+    assert.doesNotMatch(await page.textContent('tbody'), /person\.export/);
+    await page.setViewportSize({ width: 390, height: 844 });
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth), 0, 'it fits a phone');
   });
 }

@@ -37,8 +37,8 @@ struct Upload {
     scope: Scope,
     /// As the operator's machine calls it.
     file_name: String,
-    /// Deleted with the upload.
-    _file: TempPath,
+    /// Deleted after the import.
+    file: Mutex<Option<TempPath>>,
     request: ImportRequest,
     checked: Checked,
     progress: Mutex<Progress>,
@@ -58,18 +58,32 @@ impl Uploads {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// In place of earlier files of the scope that were not imported.
+    fn keep(&self, name: String, upload: Upload) {
+        let mut all = self.all();
+        all.retain(|_, other| {
+            other.scope != upload.scope || !matches!(*other.progress(), Progress::Checked)
+        });
+        all.insert(name, Arc::new(upload));
+    }
+
     fn find(&self, scope: &Scope, name: &str) -> Result<Arc<Upload>, Failure> {
         let found = self.all().get(name).cloned();
         found.filter(|upload| upload.scope == *scope).ok_or_else(|| {
             failure!(
                 "upload_unknown",
-                "this file is not kept any more, since the console ended meanwhile: choose it again, which finishes what was begun"
+                "this file is not kept any more, since the console ended or another one was chosen: choose it again, which finishes what was begun"
             )
         })
     }
 }
 
 impl Upload {
+    fn taken_file(&self) -> Option<TempPath> {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.take()
+    }
+
     fn progress(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -121,7 +135,7 @@ async fn upload(
     let upload = Upload {
         scope: scope.clone(),
         file_name,
-        _file: file,
+        file: Mutex::new(Some(file)),
         request,
         checked,
         progress: Mutex::new(Progress::Checked),
@@ -129,7 +143,7 @@ async fn upload(
     };
     let name = hex::encode(random::bytes::<8>());
     let address = upload_path(&scope, &name);
-    console.uploads().all().insert(name, Arc::new(upload));
+    console.uploads().keep(name, upload);
     Ok(Redirect::to(&address))
 }
 
@@ -336,6 +350,7 @@ async fn start(
                 ..
             } = &*upload;
             let imported = record_and_import(&tables, scope, request, checked, now, show).await;
+            drop(upload.taken_file());
             *upload.progress() = match imported {
                 Ok(imported) => Progress::Imported(imported),
                 Err(failure) => {

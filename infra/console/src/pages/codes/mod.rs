@@ -11,6 +11,7 @@ use ops_core::codes::{book, code_scope};
 use ops_core::statistics::aggregate::prizes_left;
 use ops_core::statistics::{self, Days};
 
+use crate::pages::overview::submissions_path;
 use crate::prelude::*;
 
 pub(crate) fn routes() -> Router<Console> {
@@ -93,7 +94,8 @@ async fn list(console: Console, Named(scope): Named<Scope>) -> PageResult {
         let of_batch = left.iter().find(|left| left.batch.name == batch.name);
         of_batch.and_then(|left| left.at_most)
     };
-    let rows = html! { @for batch in &batches { (row(&scope, is_operator, batch, &used, left(batch))) } };
+    let rows =
+        html! { @for batch in &batches { (row(&scope, is_operator, batch, &used, left(batch))) } };
     let heading = [
         "Batch",
         "Origin",
@@ -141,7 +143,7 @@ fn row(
     };
     let named = [("batch", batch.name.as_str())];
     let minted = with_query(&format!("{}/minted", codes_path(scope)), &named);
-    let submissions = with_query(&format!("{}/submissions", path_of(scope)), &named);
+    let submissions = submissions_path(scope, &named);
     html! {
         tr {
             td { (batch.name) }
