@@ -158,6 +158,27 @@ async fn ten_thousand_rows_are_paged_and_downloaded() {
 }
 
 #[tokio::test]
+async fn a_long_list_is_read_in_steps_and_goes_on() {
+    let stack = Stack::with_chai().await;
+    let first = waits(&stack).await;
+    let newest = copies(&stack, &first, 2_100).await;
+    let operator = SignedIn::to(&stack).await;
+    let page = operator.page(&format!("{LIST}?waiting=person")).await;
+    assert_contains!(
+        page,
+        "2,000 submissions found so far, in the first 2,000 records.",
+        "Go on"
+    );
+    let list = page.split("name=\"list\" value=\"").nth(1).expect("a list");
+    let list = list.split('"').next().expect("its name");
+    let more = format!("waiting=person&list={list}");
+    let reply = operator.post_for(303, &format!("{LIST}/more"), &more).await;
+    let page = operator.page(&location(&reply)).await;
+    assert_contains!(page, "2,101 submissions, newest first.", newest);
+    assert_lacks!(page, "Go on");
+}
+
+#[tokio::test]
 async fn a_list_that_is_not_kept_any_more_is_said_to_be_gone() {
     let stack = Stack::with_chai().await;
     let operator = SignedIn::to(&stack).await;
