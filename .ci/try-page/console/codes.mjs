@@ -14,7 +14,7 @@ export default function ({ visit, look, heading }) {
     await look(page, 'void');
     await page.fill('#typed', 'batch-1');
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Codes' }).waitFor();
+    await page.getByRole('heading', { name: 'Codes', exact: true }).waitFor();
     assert.equal(await page.locator('tr', { hasText: 'batch-1' }).locator('.pill').textContent(), 'void');
   });
 

@@ -23,6 +23,6 @@ export default function ({ visit, look }) {
     await look(page, 'key');
     await page.fill('#typed', id);
     await page.keyboard.press('Enter');
-    await page.getByText('It is revoked').waitFor();
+    await page.getByText('It is revoked; callers').waitFor();
   });
 }

@@ -15,6 +15,10 @@ for (const form of document.querySelectorAll('form:not([data-download], [method=
     form.dataset.sent = 'sent';
   });
 }
+// What a download changed is shown once it has begun.
+for (const form of document.querySelectorAll('form[data-reload]')) {
+  form.addEventListener('submit', () => setTimeout(() => location.reload(), 1500));
+}
 // A page that the browser kept is shown again after going back.
 addEventListener('pageshow', () => {
   for (const form of document.forms) delete form.dataset.sent;

@@ -121,7 +121,7 @@ impl Submissions {
         self.read_unsettled(all).await
     }
 
-    /// In the order given, with unreadable records.
+    /// Keeps the order; includes unreadable records.
     pub async fn read_unsettled(
         &self,
         due: Vec<DueSubmission>,
@@ -170,7 +170,7 @@ impl Submissions {
         Ok(counts)
     }
 
-    /// In no order.
+    /// Unordered.
     pub async fn unsettled(&self, scope: &Scope) -> StoreResult<Vec<DueSubmission>> {
         let partitions = Dependency::ALL.into_iter().flat_map(partitions);
         let partitions = partitions.chain([operator_partition(scope.environment)]);

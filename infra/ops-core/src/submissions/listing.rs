@@ -22,7 +22,7 @@ const PART: usize = 100;
 pub struct Filter {
     pub state: Option<State>,
     pub reason: Option<MessageKey>,
-    /// In the campaign's time zone.
+    /// A day in the campaign's time zone.
     pub day: Option<NaiveDate>,
     pub batch: Option<String>,
     pub region: Option<String>,
@@ -74,7 +74,7 @@ impl Filter {
         } else {
             submissions.unsettled(scope).await?
         };
-        // About the newest first: the index has the time of the next step.
+        // The newest first, roughly: the index has the time of the next step.
         listed.sort_by_key(|listed| Reverse(listed.next_step_at));
         let parts: Vec<_> = listed.chunks(PART).map(<[_]>::to_vec).collect();
         let (submissions, filter) = (submissions.clone(), self.clone());

@@ -16,6 +16,7 @@ use tokio::runtime::Handle;
 use tokio::task;
 
 use super::{codes_path, in_fields, text_given};
+use crate::failure::sentence;
 use crate::prelude::*;
 
 /// Some ten million codes.
@@ -35,7 +36,7 @@ pub(crate) struct Uploads(Mutex<HashMap<String, Arc<Upload>>>);
 
 struct Upload {
     scope: Scope,
-    /// As the operator's machine calls it.
+    /// Name on the operator's machine.
     file_name: String,
     /// Deleted after the import.
     file: Mutex<Option<TempPath>>,
@@ -58,7 +59,7 @@ impl Uploads {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// In place of earlier files of the scope that were not imported.
+    /// Replaces earlier files of the scope that were not imported.
     fn keep(&self, name: String, upload: Upload) {
         let mut all = self.all();
         all.retain(|_, other| {
@@ -147,7 +148,7 @@ async fn upload(
     Ok(Redirect::to(&address))
 }
 
-/// On a thread of its own, since the check cannot move between threads.
+/// The check cannot move between threads, so it has one of its own.
 async fn check_file(
     console: &Console,
     tables: Tables,
@@ -293,7 +294,7 @@ fn described(scope: &Scope, name: &str, upload: &Upload) -> Markup {
         @if are_numbers {
             p.bad { "These are numbers of different lengths. If your codes begin with zeros, a spreadsheet may have dropped them." }
         }
-        p { (checked.odds_line()) }
+        p { (sentence(&checked.odds_line())) }
         @if checked.is_known() {
             p role="status" { "All of these codes were there before, so there is nothing to import." }
         } @else {

@@ -18,6 +18,7 @@ use tokio::sync::mpsc;
 use tokio::task;
 
 use super::{codes_path, in_fields, number_given, text_given};
+use crate::failure::sentence;
 use crate::once::mark;
 use crate::prelude::*;
 
@@ -39,7 +40,7 @@ pub(crate) struct Minting(Arc<Mutex<HashMap<Key, Minted>>>);
 
 #[derive(Clone)]
 struct Minted {
-    /// Of the request whose row in the audit log covers all steps.
+    /// The first request's, whose row in the audit log covers all steps.
     tables: Tables,
     reservation: Reservation,
     file: MintedFile,
@@ -146,13 +147,14 @@ async fn minted(console: Console, Named(scope): Named<Scope>, Query(query): Quer
     let book = book::read(&tables.code_books, &scope).await?;
     let batch = existing_batch(&book, query.get("batch"))?;
     let minted = console.minting().find(&(scope.clone(), batch.name.clone()));
+    let is_downloading = matches!(&minted, Some(minted) if minted.file == MintedFile::Downloading);
     let content = html! {
         (facts(&[
             ("Codes", html! { (grouped(batch.count())) }),
             ("Prize", html! { (or_dash(batch.prize.as_ref())) }),
             ("Environment", environment(scope.environment)),
         ]))
-        p { (odds_line(&book)) }
+        p { (sentence(&odds_line(&book))) }
         @match (batch.status, minted) {
             (BatchStatus::Active, _) => p.good role="status" {
                 "These codes count, within " (span_in_words(FRESH_BOOK_MAX_AGE)) " everywhere. Hand the file to the printer."
@@ -167,16 +169,16 @@ async fn minted(console: Console, Named(scope): Named<Scope>, Query(query): Quer
         p { a href=(codes_path(&scope)) { "All batches" } }
     };
     let title = format!("Batch {}", batch.name);
-    Ok(Page::new(&title, Section::Codes)
-        .in_scope(&scope)
-        .render(content))
+    let page = Page::new(&title, Section::Codes).in_scope(&scope);
+    let page = if is_downloading { page.renewed() } else { page };
+    Ok(page.render(content))
 }
 
 fn steps(scope: &Scope, batch: &Batch, minted: &Minted) -> Markup {
     let usual = usize::from(DEFAULT_CODE_SYMBOLS);
     let form = |name: &str, data: bool, button: Markup| {
         html! {
-            form method="post" action={ (codes_path(scope)) "/" (name) } data-download[data] {
+            form method="post" action={ (codes_path(scope)) "/" (name) } data-download[data] data-reload[data] {
                 (hidden("batch", &batch.name))
                 (button)
             }
@@ -190,14 +192,14 @@ fn steps(scope: &Scope, batch: &Batch, minted: &Minted) -> Markup {
         h2 { "1. Download the file" }
         @match minted.file {
             MintedFile::NotDownloaded => {
-                p { "It can be downloaded once. Whoever has it can enter: keep it as you would keep money." }
+                p { "It can be downloaded once. Keep it as safe as the prizes: each of its codes is an entry." }
                 (form("download", true, html! { button { "Download the codes" } }))
             }
-            MintedFile::Downloading => p role="status" { "It is being downloaded. Reload this page when your browser has it." },
+            MintedFile::Downloading => p role="status" { "It is being downloaded. This page renews itself." },
             MintedFile::Downloaded => p role="status" { "It was downloaded, and is not handed out again." },
         }
         h2 { "2. Make the codes valid" }
-        p { "The file has " (grouped(batch.count())) " codes under a line that says code. Reload this page after the download." }
+        p { "The file has " (grouped(batch.count())) " codes under a line that says code. After the download, this page has a button; reload it if it has not." }
         @if minted.file == MintedFile::Downloaded {
             (form("activate", false, html! { button { "I have the file: make the codes valid" } }))
         }
@@ -326,7 +328,7 @@ async fn activate(
         Err(elsewhere) => return Ok(elsewhere),
     };
     if minted.file != MintedFile::Downloaded {
-        let message = "the codes are not valid yet, because their file was not downloaded: nobody would have them";
+        let message = "the codes are not valid yet, because their file was not downloaded";
         return Err(Failure::new("not_downloaded", message).into());
     }
     mint::activate(&minted.tables.code_books, minted.reservation).await?;

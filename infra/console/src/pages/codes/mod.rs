@@ -11,6 +11,7 @@ use ops_core::codes::{book, code_scope};
 use ops_core::statistics::aggregate::prizes_left;
 use ops_core::statistics::{self, Days};
 
+use crate::failure::sentence;
 use crate::pages::overview::submissions_path;
 use crate::prelude::*;
 
@@ -119,7 +120,7 @@ async fn list(console: Console, Named(scope): Named<Scope>) -> PageResult {
             p { "There are no codes yet." }
         } @else {
             (table("Batches of codes", &heading, rows))
-            @if let Some(book) = &book { p { (odds_line(book)) } }
+            @if let Some(book) = &book { p { (sentence(&odds_line(book))) } }
             p.soft { "A code is used once its submission is accepted; the numbers are at most a minute old. To see a single code, search for it." }
         }
         (with_role(is_operator, "Minting, importing or voiding codes", Role::Operator, forms))
@@ -201,8 +202,10 @@ async fn void_batch(
     check_typed(&form, name)?;
     let tables = console.tables()?;
     let scope = code_scope(&tables, scope).await?;
-    // An unknown batch leaves no row.
-    existing_batch(&book::read(&tables.code_books, &scope).await?, name)?;
-    book::void_batch(&tables, &scope, name, console.now()).await?;
+    let book = book::read(&tables.code_books, &scope).await?;
+    // An unknown batch, or one that is void already, leaves no row.
+    if existing_batch(&book, name)?.status != BatchStatus::Void {
+        book::void_batch(&tables, &scope, name, console.now()).await?;
+    }
     Ok(Redirect::to(&format!("{}/codes", path_of(&scope))))
 }

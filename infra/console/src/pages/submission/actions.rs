@@ -9,7 +9,7 @@ use ops_core::corrections::{correct_seen, done_in_words};
 use ops_core::phones::{self, record_and_set_blocked};
 use ops_core::submissions::Disclosure;
 
-use super::{found, render};
+use super::render;
 use crate::prelude::*;
 
 pub(super) fn routes() -> Router<Console> {
@@ -214,7 +214,7 @@ async fn correct(
 
 /// The submission, unless it changed since the page with this form was made.
 async fn shown(tables: &Tables, id: &str, form: &Form) -> Result<Submission, Failure> {
-    let submission = found(tables, id).await?;
+    let submission = submissions::one(tables, id).await?;
     if form.get("revision") != submission.revision.to_string() {
         bail!(
             "submission_moved",
@@ -241,7 +241,7 @@ async fn set_blocked(
     let (tables, now) = (console.tables()?, console.now());
     let done = async {
         let why = validate_reason(form.get("why"), "the reason")?;
-        let submission = found(&tables, &id).await?;
+        let submission = submissions::one(&tables, &id).await?;
         let Some(phone) = tables.secrets().phone_of(&submission).await? else {
             bail!("erased", "its phone is erased, so it cannot be blocked");
         };

@@ -65,11 +65,6 @@ async fn photo(console: &Console, id: &str) -> PageResult<Response> {
     }
 }
 
-/// By id alone: a reference may be that of several.
-async fn found(tables: &Tables, id: &str) -> Result<Submission, Failure> {
-    submissions::one(tables, id).await
-}
-
 /// Submissions of the phone that are shown beside this one.
 const MAX_OTHERS: u16 = 20;
 
@@ -113,7 +108,7 @@ async fn others(
 
 async fn render(console: &Console, id: &str, look: Disclosure, told: Markup) -> PageResult {
     let (tables, now) = (console.tables()?, console.now());
-    let submission = &found(&tables, id).await?;
+    let submission = &submissions::one(&tables, id).await?;
     let campaign = tables.campaign(&submission.scope.campaign).await?;
     let view = SubmissionView::load(&tables, submission, look, now).await?;
     let timeline = view.timeline();
