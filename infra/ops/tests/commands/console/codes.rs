@@ -3,12 +3,11 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
-use service_tests::operator_roles::access_key_of;
 use service_tests::text::{fields, list_of};
 
+use super::SignedIn;
 use super::keys::mark_in;
 use super::pages::download;
-use super::{Served, SignedIn};
 use crate::support::Stack;
 
 const CODES: &str = "/campaigns/chai-bora-2026/live/codes";
@@ -47,8 +46,8 @@ async fn state_of(stack: &Stack, code: &str) -> String {
 
 #[tokio::test]
 async fn minted_codes_are_downloaded_once_and_valid_after_it() {
-    let stack = Stack::with_chai().await;
-    let operator = SignedIn::to(&stack).await;
+    let stack = crate::roles::guarded_stack().await;
+    let operator = SignedIn::with_role(&stack, "operator").await;
     let page = minted(&operator, "count=3&batch=kettles&prize=A+kettle").await;
     assert_contains!(
         page,
@@ -201,8 +200,8 @@ fn list(count: u32) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_chosen_file_is_described_and_imported_after_a_confirmation() {
-    let stack = Stack::with_chai().await;
-    let operator = SignedIn::to(&stack).await;
+    let stack = crate::roles::guarded_stack().await;
+    let operator = SignedIn::with_role(&stack, "operator").await;
     let file = list(300);
     let (status, place) = choose(
         &operator,
@@ -294,9 +293,8 @@ async fn a_viewer_sees_batches_and_why_none_can_be_minted() {
             "code mint {SCOPE} --count 2 --batch kettles --output {output}"
         ))
         .await;
-    let env = stack.env_with(&[("AWS_ACCESS_KEY_ID", &access_key_of("viewer"))]);
-    let console = Served::start_with(&stack, env).await;
-    let page = console.sign_in().await.page(CODES).await;
+    let viewer = SignedIn::with_role(&stack, "viewer").await;
+    let page = viewer.page(CODES).await;
     assert_contains!(
         page,
         "kettles",

@@ -1,9 +1,8 @@
 //! Keys of a campaign on their page.
 
-use service_tests::operator_roles::access_key_of;
 use service_tests::text::fields;
 
-use super::{Served, SignedIn};
+use super::SignedIn;
 use crate::support::Stack;
 
 const KEYS: &str = "/campaigns/chai-bora-2026/live/keys";
@@ -78,8 +77,8 @@ async fn a_key_is_shown_once_and_its_form_counts_once() {
 
 #[tokio::test]
 async fn a_key_is_limited_rolled_and_revoked() {
-    let stack = Stack::with_chai().await;
-    let operator = SignedIn::to(&stack).await;
+    let stack = crate::roles::guarded_stack().await;
+    let operator = SignedIn::with_role(&stack, "operator").await;
     let (_, id) = issued(&operator, "per_minute=600").await;
     let change = format!("{KEYS}/change?key={id}");
     let limited = operator
@@ -126,9 +125,8 @@ async fn a_reviewer_sees_keys_and_why_none_can_be_issued() {
     stack
         .fine("key issue --campaign chai-bora-2026 --environment live --label Brand")
         .await;
-    let env = stack.env_with(&[("AWS_ACCESS_KEY_ID", &access_key_of("reviewer"))]);
-    let console = Served::start_with(&stack, env).await;
-    let page = console.sign_in().await.page(KEYS).await;
+    let reviewer = SignedIn::with_role(&stack, "reviewer").await;
+    let page = reviewer.page(KEYS).await;
     assert_contains!(
         page,
         "Brand",

@@ -18,6 +18,7 @@ use common::config::Env;
 use console::{Ended, Server};
 use ops_core::ConsoleSettings;
 use service_tests::http::{Reply, RequestBuilder, request_to_storage};
+use service_tests::operator_roles::access_key_of;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -115,7 +116,16 @@ pub(crate) struct SignedIn {
 impl SignedIn {
     /// The browser of the only operator of a console.
     pub(crate) async fn to(stack: &Stack) -> Self {
-        let console = Served::start(stack).await;
+        Self::opened(Served::start(stack).await).await
+    }
+
+    /// The browser of an operator who has this role on a guarded stack.
+    pub(crate) async fn with_role(stack: &Stack, role: &str) -> Self {
+        let env = stack.env_with(&[("AWS_ACCESS_KEY_ID", &access_key_of(role))]);
+        Self::opened(Served::start_with(stack, env).await).await
+    }
+
+    async fn opened(console: Served) -> Self {
         let operator = console.sign_in().await;
         Self {
             _console: Some(console),

@@ -9,7 +9,6 @@ use common::domain::message::MessageKey;
 use common::domain::submission::{CodeRefusal, Submission, SubmissionStatus};
 use common::random;
 use common::store::submissions::key;
-use service_tests::operator_roles::access_key_of;
 use service_tests::text::fields;
 
 use super::pages::download;
@@ -190,10 +189,10 @@ async fn a_list_that_is_not_kept_any_more_is_said_to_be_gone() {
 
 #[tokio::test]
 async fn whole_phones_are_exported_only_after_a_row() {
-    let stack = Stack::with_chai().await;
+    let stack = crate::roles::guarded_stack().await;
     rejected(&stack, |one| one).await;
     accepted(&stack, 1).await;
-    let operator = SignedIn::to(&stack).await;
+    let operator = SignedIn::with_role(&stack, "operator").await;
     let path = format!("{LIST}/export");
     let rows = stack.audit_rows().await.len();
     let masked = download(&operator, &path, "state=rejected").await;
@@ -352,9 +351,9 @@ async fn a_prize_is_revoked_by_two_people_on_their_pages() {
 
 #[tokio::test]
 async fn a_phone_is_blocked_and_unblocked_on_a_submission() {
-    let stack = Stack::with_chai().await;
+    let stack = crate::roles::guarded_stack().await;
     let entered = accepted(&stack, 1).await;
-    let operator = SignedIn::to(&stack).await;
+    let operator = SignedIn::with_role(&stack, "operator").await;
     let path = page_of(&entered);
     let blocked = operator
         .post_for(200, &format!("{path}/block"), "why=sells+codes")
@@ -382,9 +381,7 @@ async fn a_phone_is_blocked_and_unblocked_on_a_submission() {
 async fn a_viewer_reads_why_the_buttons_are_missing() {
     let stack = crate::roles::guarded_stack().await;
     let entered = accepted(&stack, 1).await;
-    let env = stack.env_with(&[("AWS_ACCESS_KEY_ID", &access_key_of("viewer"))]);
-    let console = Served::start_with(&stack, env).await;
-    let viewer = console.sign_in().await;
+    let viewer = SignedIn::with_role(&stack, "viewer").await;
     let page = viewer.page(&page_of(&entered)).await;
     assert_contains!(
         page,
@@ -405,4 +402,24 @@ async fn a_viewer_reads_why_the_buttons_are_missing() {
             "revision=0&why=seen",
         )
         .await;
+}
+
+#[tokio::test]
+async fn a_reviewer_revokes_and_reads_why_reopening_is_missing() {
+    let stack = crate::roles::guarded_stack().await;
+    let entered = accepted(&stack, 1).await;
+    let reviewer = SignedIn::with_role(&stack, "reviewer").await;
+    let path = page_of(&entered);
+    let revoked = reviewer
+        .post_for(200, &format!("{path}/revoke"), "revision=0&why=mistake")
+        .await;
+    assert_contains!(
+        revoked.text,
+        "revoked: 1 entry taken back",
+        "Reopening it takes the role <b>operator</b>"
+    );
+    let denied = reviewer
+        .post_for(403, &format!("{path}/block"), "why=sells")
+        .await;
+    assert_contains!(denied.text, "you lack the permission");
 }
