@@ -69,7 +69,12 @@ fn outcome(submission: &Submission, zone: Tz) -> String {
             };
             let next = at(settling.next_step_at, zone);
             match settling.assignee {
-                Assignee::Operator => format!("It waits for a person since {next}: {reason}."),
+                Assignee::Operator => {
+                    let why = submission.reasons.iter();
+                    let why = joined(why.map(|reason| reason.replace('_', " ")));
+                    let why = if why.is_empty() { reason } else { why };
+                    format!("It waits for a person since {next}: {why}.")
+                }
                 Assignee::Service => {
                     format!("The service works on it; the next step is due on {next}.")
                 }

@@ -52,7 +52,7 @@ async fn minted_codes_are_downloaded_once_and_valid_after_it() {
     assert_contains!(
         page,
         "A kettle",
-        "one guess in ",
+        "One guess in ",
         " million million would be right",
         "Download the codes"
     );
