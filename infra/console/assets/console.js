@@ -24,6 +24,17 @@ addEventListener('pageshow', () => {
   for (const form of document.forms) delete form.dataset.sent;
 });
 
+// A long form is used while someone types, so the console stays open.
+const KEEP_OPEN_MS = 60_000;
+for (const form of document.querySelectorAll('form[data-keep]')) {
+  let last = Date.now();
+  form.addEventListener('input', () => {
+    if (Date.now() - last < KEEP_OPEN_MS) return;
+    last = Date.now();
+    fetch('/console.js', { cache: 'no-store' }).catch(() => {});
+  });
+}
+
 // The slash goes to the search, as on other sites.
 document.addEventListener('keydown', (event) => {
   const isTyping = event.target.closest('input, textarea, select');

@@ -29,6 +29,12 @@ impl Form {
         self.0.insert(name, value.trim().to_owned());
     }
 
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     pub(crate) fn get(&self, name: &str) -> &str {
         self.0.get(name).map(String::as_str).unwrap_or_default()
     }
@@ -112,7 +118,9 @@ pub(crate) async fn text(body: Body) -> Result<String, Response> {
 /// The rest of a body that is too long is not read, so the connection ends.
 async fn read(body: Body) -> Result<Bytes, Response> {
     to_bytes(body, MAX_BYTES).await.map_err(|_| {
-        let message = "What was sent is too long. Shorten the text.";
+        let message = "What was sent is longer than 64 kB, and nothing was changed. Go back with your browser and shorten it: what you \
+                       typed is still there. A campaign with more, such as hundreds of branches, is applied as a file, with ops \
+                       campaign apply.";
         let mut refused = refusal(StatusCode::PAYLOAD_TOO_LARGE, "Too long", message);
         refused
             .headers_mut()

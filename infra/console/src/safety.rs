@@ -87,6 +87,8 @@ const NOT_OPENED: Refused = (
     "Open the console by the link that ops console printed. A link is good once: if it was used, end the console with Ctrl-C \
      and run ops console again.",
 );
+const NOT_SENT: &str = "Nothing was changed. Open the console by the link that ops console printed, in another tab; then go back here \
+                        with your browser, where what you typed still is, and send it again.";
 const USED_TWICE: &str = "This link was used before, so another person may have it, and the console has ended. Run ops console again.";
 
 fn admitted(console: &Console, request: &Request) -> Result<(), Refused> {
@@ -105,7 +107,13 @@ fn admitted(console: &Console, request: &Request) -> Result<(), Refused> {
     }
     // To a browser, another port is the same site, and its requests have the cookie.
     if !is_from_own_page_or_user(request) || !is_signed_in(console, request) {
-        return Err(NOT_OPENED);
+        let (status, title, _) = NOT_OPENED;
+        let is_form = request.method() != Method::GET;
+        return Err(if is_form {
+            (status, title, NOT_SENT)
+        } else {
+            NOT_OPENED
+        });
     }
     access.used(now);
     Ok(())

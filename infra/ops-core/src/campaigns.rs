@@ -2,6 +2,8 @@
 
 mod diff;
 mod meaning;
+mod meanwhile;
+mod notes;
 pub mod test_data;
 pub mod versions;
 
@@ -15,32 +17,49 @@ use crate::prelude::*;
 use crate::statistics;
 use crate::tables::unknown_campaign;
 
-pub(crate) use self::diff::{FieldChange, differences, summary, text, text_of_new};
+pub use self::diff::ChangeRow;
+pub(crate) use self::diff::{FieldChange, differences, summary};
 pub(crate) use self::meaning::Facts;
+pub use self::meanwhile::{Meanwhile, meanwhile};
 
 #[derive(Debug, Serialize)]
 pub struct Plan {
-    pub(crate) slug: CampaignSlug,
-    pub(crate) change: Change,
+    pub slug: CampaignSlug,
+    pub change: Change,
     pub(crate) resumed: bool,
     pub(crate) differences: Vec<FieldChange>,
     /// Deletion begins within the hour because of the change.
     #[serde(skip)]
-    pub(crate) deletes: Vec<PersonalData>,
+    pub deletes: Vec<PersonalData>,
     #[serde(skip)]
     before: Option<StoredCampaign>,
     #[serde(skip)]
-    pub(crate) after: Campaign,
+    pub after: Campaign,
     #[serde(skip)]
     without_book: Vec<Scope>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Change {
+pub enum Change {
     Created,
     Updated,
     Unchanged,
+}
+
+impl Plan {
+    /// The differences in words.
+    pub fn rows(&self) -> Vec<ChangeRow> {
+        match self.change {
+            Change::Created => diff::rows_of_new(&self.differences, &self.after),
+            Change::Updated | Change::Unchanged => diff::rows(&self.differences, &self.after),
+        }
+    }
+
+    /// The stored revision that is replaced; 0 if there is none.
+    pub fn revision(&self) -> u64 {
+        self.before.as_ref().map_or(0, |before| before.revision)
+    }
 }
 
 /// Writes nothing.

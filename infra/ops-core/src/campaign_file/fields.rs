@@ -43,7 +43,8 @@ struct Time(
         length(min = 1, max = 100),
         regex(
             pattern = r"^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$"
-        )
+        ),
+        extend("x-time" = true)
     )]
     String,
 );

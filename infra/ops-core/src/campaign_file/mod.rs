@@ -1,10 +1,12 @@
 //! Reads campaign files: YAML, or JSON, with the API's own field names.
 //!
 //! `fields` describes the fields and derives `schema`; `tree` parses into nodes that know their
-//! lines, `check` holds them against the schema, `rules` checks the rest.
+//! lines, `check` holds them against the schema, `rules` checks the rest. `form` reads the same from
+//! a form of the console.
 
 mod check;
 mod fields;
+pub mod form;
 pub(crate) mod leaves;
 #[cfg(test)]
 mod page_tests;
@@ -26,6 +28,7 @@ pub use common::domain::partner::reply::MAX_ENTRIES;
 
 pub use self::schema::schema;
 pub use self::template::template;
+pub use self::write::to_yaml;
 pub use crate::problem::Problem;
 
 /// Many times what a campaign with every message needs.

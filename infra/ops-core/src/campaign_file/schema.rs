@@ -119,6 +119,8 @@ pub(super) struct Schema {
     /// A rule checks its words, and says more about a wrong one.
     #[serde(rename = "x-rule")]
     pub(super) has_rule: bool,
+    #[serde(rename = "x-time")]
+    pub(super) is_time: bool,
     pub(super) pattern: Option<String>,
     /// The pattern in words, after `must be`.
     #[serde(rename = "x-form")]

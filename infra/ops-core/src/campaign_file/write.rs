@@ -51,7 +51,7 @@ pub(super) fn from_json(mut file: Value) -> Result<Campaign, serde_json::Error> 
 }
 
 /// Omits `paused`, so that applying the file keeps the pause switch.
-pub(crate) fn to_yaml(campaign: &Campaign) -> Result<String> {
+pub fn to_yaml(campaign: &Campaign) -> Result<String> {
     let mut fields = to_json(campaign)?;
     fields.remove("paused");
     let time = |at: Option<Timestamp>| at.map(|at| with_offset(at, campaign));
@@ -105,7 +105,7 @@ pub(super) fn is_nothing(value: &Value) -> bool {
     }
 }
 
-fn flow(value: &Value, schema: &Schema) -> String {
+pub(super) fn flow(value: &Value, schema: &Schema) -> String {
     match (value, schema.kind()) {
         (Value::String(text), _) => scalar(text),
         (Value::Array(items), Kind::List(_, item)) => {
@@ -143,14 +143,14 @@ fn scalar(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::prelude::*;
 
     use super::*;
     use crate::campaign_file::read;
 
     /// Every field, with values that need care.
-    const WHOLE: &str = r##"
+    pub(in super::super) const WHOLE: &str = r##"
 slug: demo
 name: "true"
 brand: "A: b, c # d"
@@ -175,7 +175,7 @@ receipt:
 consent: { version: "2026", en: "I agree: yes", sw: "Nakubali\n\nsana" }
 retention: { phones_days: 365, photos_days: 3650 }
 "##;
-    const PARTNER: &str = r#"
+    pub(in super::super) const PARTNER: &str = r#"
 slug: demo
 name: Demo
 brand: Demo

@@ -94,9 +94,19 @@ pub(crate) fn differences(
     Ok(found)
 }
 
-/// Prints a meaning that neighbours share once.
-pub(crate) fn text(differences: &[FieldChange], campaign: &Campaign) -> String {
-    let mut text = String::new();
+/// A difference in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangeRow {
+    pub field: String,
+    /// `None` in a new campaign, and in a block that is added.
+    pub before: Option<String>,
+    pub after: String,
+    /// `None` if the row before has the same.
+    pub meaning: Option<String>,
+}
+
+pub(crate) fn rows(differences: &[FieldChange], campaign: &Campaign) -> Vec<ChangeRow> {
+    let mut rows = Vec::new();
     let mut said = None;
     let mut last_block = None;
     for FieldChange {
@@ -109,6 +119,12 @@ pub(crate) fn text(differences: &[FieldChange], campaign: &Campaign) -> String {
     } in differences
     {
         let value = |value| in_words(field, value, left_out, campaign);
+        let mut row = ChangeRow {
+            field: field.clone(),
+            before: None,
+            after: value(after),
+            meaning: None,
+        };
         if let Some(WholeBlock {
             name,
             left_out,
@@ -121,29 +137,35 @@ pub(crate) fn text(differences: &[FieldChange], campaign: &Campaign) -> String {
                 } else {
                     ("its rules", *left_out)
                 };
-                text += &format!("  {name}: {from} -> {to}\n");
+                rows.push(ChangeRow {
+                    field: (*name).to_owned(),
+                    before: Some(from.to_owned()),
+                    after: to.to_owned(),
+                    meaning: None,
+                });
             }
             if *is_added {
-                text += &format!("      {field}: {}\n", value(after));
+                rows.push(row);
             }
             last_block = *block;
             continue;
         }
-        text += &format!("  {field}: {} -> {}\n", value(before), value(after));
-        if let Some(meaning) = meaning.as_ref().filter(|meaning| said != Some(*meaning)) {
-            text += &format!("      {meaning}\n");
-        }
+        row.before = Some(value(before));
+        row.meaning = meaning.clone().filter(|_| said != meaning.as_ref());
+        rows.push(row);
         said = meaning.as_ref();
     }
-    text
+    rows
 }
 
-pub(crate) fn text_of_new(differences: &[FieldChange], campaign: &Campaign) -> String {
-    let line = |difference: &FieldChange| {
-        let FieldChange { field, after, .. } = difference;
-        format!("  {field}: {}\n", in_words(field, after, "", campaign))
+pub(crate) fn rows_of_new(differences: &[FieldChange], campaign: &Campaign) -> Vec<ChangeRow> {
+    let row = |FieldChange { field, after, .. }: &FieldChange| ChangeRow {
+        field: field.clone(),
+        before: None,
+        after: in_words(field, after, "", campaign),
+        meaning: None,
     };
-    differences.iter().map(line).collect()
+    differences.iter().map(row).collect()
 }
 
 fn in_words(field: &str, value: &Value, left_out: &str, campaign: &Campaign) -> String {

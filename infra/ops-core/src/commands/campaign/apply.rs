@@ -1,9 +1,7 @@
 //! `ops campaign apply`: shows what a file changes, asks, and writes it.
 
-use common::domain::receipt::schedule::LOOKUPS_PER_MINUTE;
-
 use crate::campaign_file::CampaignFile;
-use crate::campaigns::{self, Change, Plan};
+use crate::campaigns::{self, Change, ChangeRow, Plan};
 use crate::cli::ApplyArgs;
 use crate::pace::PartnerConcurrency;
 use crate::prelude::*;
@@ -27,7 +25,7 @@ pub(super) async fn apply(
     let shown: String = changing.iter().map(|plan| in_words(plan)).collect();
     let notes: Vec<String> = plans
         .iter()
-        .flat_map(|plan| notes(plan, now, concurrency))
+        .flat_map(|plan| plan.notes(now, concurrency))
         .collect();
     let json = json!({ "campaigns": plans, "notes": notes, "dry_run": args.dry_run });
     if args.dry_run {
@@ -40,12 +38,11 @@ pub(super) async fn apply(
         );
         return Ok(Report::new(json, text).with_notes(&notes));
     }
-    let open = changing.iter().find(|plan| lets_anyone_in(&plan.after));
-    if let Some(plan) = open.filter(|_| !args.allow_anyone) {
+    let open = changing.iter().find_map(|plan| plan.lets_anyone_in());
+    if let Some(words) = open.filter(|_| !args.allow_anyone) {
         bail!(
             "anyone_can_enter",
-            "nothing was changed: {}, or add --allow-anyone if that is meant",
-            anyone_note(&plan.after)
+            "nothing was changed: {words}, or add --allow-anyone if that is meant"
         );
     }
     let mut text = String::new();
@@ -125,66 +122,31 @@ fn next_steps(campaign: &Campaign) -> String {
 fn in_words(plan: &Plan) -> String {
     let Plan {
         slug,
-        differences,
+        change,
         after,
         ..
     } = plan;
-    if plan.change == Change::Created {
-        let fields = campaigns::text_of_new(differences, after);
-        return format!("{slug} is new:\n{fields}");
+    let is_new = *change == Change::Created;
+    let mut text = format!("{slug} {}:\n", if is_new { "is new" } else { "changes" });
+    for ChangeRow {
+        field,
+        before,
+        after,
+        meaning,
+    } in plan.rows()
+    {
+        text += &match before {
+            Some(before) => format!("  {field}: {before} -> {after}\n"),
+            None if is_new => format!("  {field}: {after}\n"),
+            None => format!("      {field}: {after}\n"),
+        };
+        if let Some(meaning) = meaning {
+            text += &format!("      {meaning}\n");
+        }
     }
-    let mut text = format!("{slug} changes:\n{}", campaigns::text(differences, after));
-    if after.archived {
+    if after.archived && !is_new {
         text +=
             &format!("  (it is archived; `ops campaign archive --undo {slug}` takes it back)\n");
     }
     text
-}
-
-fn notes(plan: &Plan, now: Timestamp, concurrency: PartnerConcurrency) -> Vec<String> {
-    let Plan {
-        slug,
-        after: campaign,
-        ..
-    } = plan;
-    let mut notes = Vec::new();
-    if plan.change != Change::Unchanged {
-        if campaign.status(now) == CampaignStatus::Live && campaign.window.start.is_none() {
-            notes.push(format!(
-                "{slug} has no window.start and is not paused, so it takes entries once it is applied; \
-                 `ops campaign pause {slug}` stops it"
-            ));
-        }
-        if let Some(partner) = &campaign.partner {
-            notes.push(format!(
-                "{slug}: at most {} requests ask the partner at a time (partner.max_in_flight); the queue asks \
-                 about the rest, {}",
-                partner.max_in_flight,
-                concurrency.rate(partner.timeout_seconds)
-            ));
-        }
-        if campaign.receipt.is_some() {
-            notes.push(format!(
-                "{slug}: receipts are looked up at the tax authority at {LOOKUPS_PER_MINUTE} a minute, {} an hour, for all \
-                 campaigns of the deployment together; what comes faster waits",
-                grouped(LOOKUPS_PER_MINUTE * 60)
-            ));
-        }
-    }
-    if lets_anyone_in(campaign) {
-        notes.push(anyone_note(campaign));
-    }
-    notes
-}
-
-fn lets_anyone_in(campaign: &Campaign) -> bool {
-    !campaign.needs_code() && !campaign.needs_receipt()
-}
-
-fn anyone_note(campaign: &Campaign) -> String {
-    format!(
-        "{} asks for neither a code nor a receipt: anyone can enter as often as its limits allow, with any number of \
-         phones; set code.checked_by, or add a receipt block with `required: true`",
-        campaign.slug
-    )
 }

@@ -1,4 +1,7 @@
-//! All campaigns, with what waits for a person.
+//! All campaigns, with what waits for a person; and the form of one.
+
+mod change;
+mod form;
 
 use common::aws::concurrently;
 use common::domain::statistics::ALL_DAYS;
@@ -12,7 +15,7 @@ const MINUTE: usize = "2026-11-22 17:00".len();
 const DAY: Duration = Duration::from_hours(24);
 
 pub(crate) fn routes() -> Router<Console> {
-    Router::new().route("/", get(list))
+    Router::new().route("/", get(list)).merge(change::routes())
 }
 
 async fn list(console: Console, Query(query): Query) -> PageResult {
