@@ -87,8 +87,13 @@ const NOT_OPENED: Refused = (
     "Open the console by the link that ops console printed. A link is good once: if it was used, end the console with Ctrl-C \
      and run ops console again.",
 );
-const NOT_SENT: &str = "Nothing was changed. Open the console by the link that ops console printed, in another tab; then go back here \
-                        with your browser, where what you typed still is, and send it again.";
+/// For a form.
+const NOT_SENT: Refused = (
+    NOT_OPENED.0,
+    NOT_OPENED.1,
+    "Nothing was changed. If the console has ended, run it again with the same --port. Open its link in another tab; then go back \
+     here with your browser, where what you typed still is, and send it again.",
+);
 const USED_TWICE: &str = "This link was used before, so another person may have it, and the console has ended. Run ops console again.";
 
 fn admitted(console: &Console, request: &Request) -> Result<(), Refused> {
@@ -99,21 +104,20 @@ fn admitted(console: &Console, request: &Request) -> Result<(), Refused> {
         return Err(OTHER_SITE);
     }
     let (access, now) = (console.access(), console.now());
+    let not_opened = if request.method() == Method::GET {
+        NOT_OPENED
+    } else {
+        NOT_SENT
+    };
     if access.is_idle(now) {
-        return Err(NOT_OPENED);
+        return Err(not_opened);
     }
     if OPEN_TO_ALL.contains(&request.uri().path()) {
         return Ok(());
     }
     // To a browser, another port is the same site, and its requests have the cookie.
     if !is_from_own_page_or_user(request) || !is_signed_in(console, request) {
-        let (status, title, _) = NOT_OPENED;
-        let is_form = request.method() != Method::GET;
-        return Err(if is_form {
-            (status, title, NOT_SENT)
-        } else {
-            NOT_OPENED
-        });
+        return Err(not_opened);
     }
     access.used(now);
     Ok(())

@@ -95,6 +95,7 @@ async fn console_has_the_rights_of_its_operator() {
         &keys,
         "/changes",
     ];
+    let edit = "/campaigns/chai-bora-2026/edit";
     for (role, allowed) in ROLES.into_iter().zip([8, 8, 9, 9]) {
         let console = Served::start_with(&stack, env_of(&stack, role)).await;
         let operator = console.sign_in().await;
@@ -105,6 +106,8 @@ async fn console_has_the_rights_of_its_operator() {
         let status = if allowed < all.len() { 403 } else { 303 };
         let pause = format!("{overview}/pause");
         operator.post_for(status, &pause, "why=misprint").await;
+        let changes = operator.page(edit).await.contains("See what changes");
+        assert_eq!(changes, allowed == all.len(), "{role}");
         let page = operator.page(overview).await;
         let (form, reason) = (
             "<details class=\"switch\">",
