@@ -24,8 +24,8 @@ export default function ({ visit, look, screenshots }) {
 
   visit('an overview has plots and their numbers as tables', OVERVIEW, async (page) => {
     assert.ok((await page.locator('svg[role=img] rect').count()) > 30, 'columns');
-    await page.locator('summary').first().click();
-    assert.ok(await page.locator('details[open] td').first().isVisible());
+    await page.locator('.plot summary').first().click();
+    assert.ok(await page.locator('.plot details[open] td').first().isVisible());
     await look(page, 'overview');
     const sizes = await page.evaluate(() => performance.getEntriesByType('resource').map((entry) => entry.decodedBodySize));
     const bytes = (await page.content()).length + sizes.reduce((sum, size) => sum + size, 0);

@@ -153,7 +153,7 @@ pub(super) struct File {
 
 #[derive(JsonSchema)]
 struct Window {
-    /// The start of the campaign, with the offset from UTC.
+    /// The start of the campaign.
     #[schemars(extend("x-left-out" = "from now on", "x-example" = "2026-01-01T00:00:00+03:00"))]
     start: Time,
     /// The end of the campaign: the first moment at which it takes no more entries.

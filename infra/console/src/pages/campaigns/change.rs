@@ -258,6 +258,7 @@ impl Filled {
         let content = html! {
             (self.told)
             @if !may_change { (lacks("To apply a campaign", Role::Operator)) }
+            @if let Some(slug) = &self.slug { p { a href=(with_query(NEW, &[("like", slug.as_str())])) { "New campaign like this one" } } }
             form method="post" action=(self.path()) novalidate data-keep {
                 (hidden(REVISION, &self.revision.to_string()))
                 (fields.render())
@@ -270,14 +271,11 @@ impl Filled {
                     @if may_change { button name=(ACTION) value="check" { "See what changes" } }
                     button.plain name=(ACTION) value="file" { "As a file" }
                 }
-            }
-            details open[!self.yaml.is_empty()] {
-                summary { "Fill the form from a file" }
-                form method="post" action=(self.path()) {
-                    (hidden(REVISION, &self.revision.to_string()))
+                details open[!self.yaml.is_empty()] {
+                    summary { "Fill the form from a file" }
                     label for=(YAML) { "A campaign file" }
-                    textarea.lines id=(YAML) name=(YAML) rows="8" wrap="off" spellcheck="false" required { "\n" (self.yaml) }
-                    p { button name=(ACTION) value="paste" { "Fill the form" } }
+                    textarea.lines id=(YAML) name=(YAML) rows="8" wrap="off" spellcheck="false" { "\n" (self.yaml) }
+                    p { button.plain name=(ACTION) value="paste" { "Fill the form" } }
                 }
             }
         };
@@ -393,7 +391,7 @@ fn told_of(meanwhile: &Meanwhile, zone: Tz) -> Markup {
                 @if let Some((at, by)) = last { ", by " (by) ", " (zoned_time(*at, zone)) }
                 ". What you typed is still here. If you send it again, it replaces these changes:"
             }
-            @if rows.is_empty() { p { "What changed is not known." } } @else { (changes(rows)) }
+            @if rows.is_empty() { p { "None of its fields, as far as is known: it may have been archived." } } @else { (changes(rows)) }
         }
     }
 }

@@ -248,9 +248,15 @@ async fn form_gives_and_takes_a_file() {
         "<option value=\"none\" selected>",
         "Nothing is changed yet"
     );
-    let wrong = operator
-        .post_for(422, NEW, &pasted.replace("none", "nobody"))
-        .await;
+    let wrong = pasted.replace("none", "nobody") + "&brand=Typed+before";
+    let wrong = operator.post_for(422, NEW, &wrong).await;
+    assert_contains!(wrong.text, "value=\"Typed before\"");
+    let like = operator.page("/campaigns/new?like=chai-bora-2026").await;
+    assert_contains!(
+        like,
+        "value=\"Chai Bora Shinda\"",
+        "name=\"slug\" type=\"text\" value=\"\""
+    );
     assert_contains!(
         wrong.text,
         "the file:5: code.checked_by must be",
