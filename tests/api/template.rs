@@ -24,6 +24,7 @@ use get_campaign::GetCampaign;
 use get_receipt::GetReceipt;
 use get_submission::GetSubmission;
 use local::tables::TABLES;
+use local::workers::DELIVERING;
 use lookup_submissions::LookupSubmissions;
 use mark_receipt_uploaded::MarkReceiptUploaded;
 use publish_events::PublishEvents;
@@ -345,9 +346,9 @@ fn changes_with_webhooks_are_published_and_delivered() {
     let events = &properties("DeliverEvents")["Events"];
     let expected = json!({
         "Queue": { "Fn::GetAtt": "EventWork.Arn" },
-        "BatchSize": 10,
+        "BatchSize": DELIVERING.batch_size,
         "FunctionResponseTypes": ["ReportBatchItemFailures"],
-        "ScalingConfig": { "MaximumConcurrency": 20 },
+        "ScalingConfig": { "MaximumConcurrency": DELIVERING.concurrency },
     });
     assert_has(&events["EventWork"]["Properties"], &expected, "delivered");
     let seconds = |id: &str, name: &str| properties(id)[name].as_u64().expect("seconds");

@@ -27,6 +27,9 @@ pub struct QueuedEvent {
     /// `None` for an event with a record of its delivery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub new: Option<NewEvent>,
+    /// One of the few that an endpoint gets while it answers slowly.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub despite_slow: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +53,7 @@ impl QueuedEvent {
                 revision: submission.revision,
                 body: event.body,
             }),
+            despite_slow: false,
         }
     }
 
@@ -60,6 +64,7 @@ impl QueuedEvent {
             event: delivery.event.clone(),
             submission_id: delivery.submission_id,
             new: None,
+            despite_slow: false,
         }
     }
 
@@ -100,10 +105,26 @@ impl EventQueue {
     /// # Errors
     /// If the queue did not take all; others may have been sent.
     pub async fn publish(&self, events: &[QueuedEvent]) -> Result<(), UnsentEvents> {
-        let batches: Vec<_> = events
-            .chunks(MAX_BATCH)
-            .enumerate()
-            .map(|(number, batch)| self.send(number * MAX_BATCH, batch, Duration::ZERO))
+        self.publish_over(Duration::ZERO, events).await
+    }
+
+    /// Spreads the events over a time, at most [`MAX_DELAY`].
+    ///
+    /// # Errors
+    /// If the queue did not take all; others may have been sent.
+    pub async fn publish_over(
+        &self,
+        span: Duration,
+        events: &[QueuedEvent],
+    ) -> Result<(), UnsentEvents> {
+        let batches = events.chunks(MAX_BATCH);
+        let between = span / u32::try_from(batches.len().max(1)).unwrap_or(u32::MAX);
+        let batches: Vec<_> = (0..)
+            .zip(batches)
+            .map(|(number, batch)| {
+                let first = usize::try_from(number).unwrap_or(usize::MAX) * MAX_BATCH;
+                self.send(first, batch, between * number)
+            })
             .collect();
         let sent: Vec<_> = stream::iter(batches)
             .buffered(MAX_CONCURRENCY)

@@ -16,7 +16,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::table::Table;
 use super::write::Sent;
-use super::{Item, StoreResult, coordination, read_number, read_time};
+use super::{Item, StoreResult, coordination, number, read_number, read_time};
 use crate::cache::Cache;
 use crate::config::{self, ConfigError, Env};
 use crate::domain::{RetrySpeedup, Timestamp};
@@ -35,8 +35,13 @@ const UNTRIED_GRACE: Duration = Duration::from_secs(90);
 const MAX_CLOSED_AGE: Duration = Duration::from_secs(1);
 const READING: &str = "reading a breaker";
 const SLOW_UNTIL: &str = "slow_until";
-/// Renewed by each slow answer.
+/// Renewed by a row of slow answers.
 const SLOW_TIME: Duration = Duration::from_mins(2);
+const SLOW_ANSWERS: &str = "slow_answers";
+const COUNTED_UNTIL: &str = "slow_counted_until";
+/// Slow answers within [`COUNTED_TIME`]; a single one is a hiccup.
+const MIN_SLOW_ANSWERS: u32 = 5;
+const COUNTED_TIME: Duration = Duration::from_secs(10);
 const OPEN_UNTIL: &str = "open_until";
 const UNTRIED_UNTIL: &str = "untried_until";
 const FAILED: &str = "failed";
@@ -202,16 +207,33 @@ impl Breakers {
             .map(drop)
     }
 
-    /// Marks that requests take long, so that others are not held up by them.
+    /// Counts a slow answer. Several in a row mark the breaker as slow, so that others are not held up.
     pub async fn record_slow(&self, breaker: &str, now: Timestamp) -> StoreResult<()> {
+        const ACTION: &str = "counting a slow answer";
         self.closed.set(&breaker.to_owned(), now, None);
-        self.table
-            .update(key(breaker))
-            .set(SLOW_UNTIL, now.after(self.speedup.apply(SLOW_TIME)))
-            .expires(now.after(RETENTION))
-            .send("marking slow answers")
-            .await
-            .map(drop)
+        let update = || {
+            self.table
+                .update(key(breaker))
+                .expires(now.after(RETENTION))
+        };
+        let counted = update()
+            .add(SLOW_ANSWERS, number(1))
+            .when("#slow_counted_until > :now")
+            .bind(":now", now);
+        match counted.send_and_read(ACTION).await? {
+            Sent::Written(item) if read_number(&item, SLOW_ANSWERS) >= Some(MIN_SLOW_ANSWERS) => {
+                let until = now.after(self.speedup.apply(SLOW_TIME));
+                let mark = update().set(SLOW_UNTIL, until);
+                mark.send("marking slow answers").await.map(drop)
+            }
+            Sent::Written(_) => Ok(()),
+            // Two at once may both begin the count: the mark then takes one answer more.
+            Sent::Refused(_) => {
+                let begun = update().set(SLOW_ANSWERS, 1);
+                let begun = begun.set(COUNTED_UNTIL, now.after(COUNTED_TIME));
+                begun.send(ACTION).await.map(drop)
+            }
+        }
     }
 
     /// True if it opened the breaker. Once open, only a failed probe extends it.

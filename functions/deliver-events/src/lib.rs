@@ -60,7 +60,7 @@ impl EventHandler for DeliverEvents {
         })
     }
 
-    /// All messages at once: the slowest endpoint bounds the batch.
+    /// Deployed with one message in a batch, so that a slow endpoint holds up no other.
     async fn handle(&self, event: SqsEvent) -> Result<SqsBatchResponse, Error> {
         let messages = event.records.into_iter().map(|record| async {
             let SqsMessage {

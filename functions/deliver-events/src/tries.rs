@@ -17,9 +17,10 @@ use tokio::time::timeout;
 use crate::DeliverEvents;
 
 /// Receivers should answer at once and work later.
-const SLOW: Duration = Duration::from_secs(3);
-/// Waiting deliveries that follow the first success at once; the sweep sends the others.
-const RELEASED_AT_ONCE: usize = 100;
+const SLOW: Duration = Duration::from_secs(1);
+/// Waiting deliveries that follow the first success at once, few in case the endpoint fails again;
+/// the sweep sends the others.
+const RELEASED_AT_ONCE: usize = 20;
 
 impl DeliverEvents {
     pub(crate) async fn try_new(
@@ -84,8 +85,10 @@ impl DeliverEvents {
         if !read.is_due(now) {
             return Ok("not_due".into());
         }
-        // An open breaker leaves the record as it is, for the sweep.
-        let Some(grant) = self.acquire(&read, now).await? else {
+        let grant = self.acquire(&read, now).await?;
+        let is_let_through = |grant: &Grant| message.despite_slow || !grant.is_slow();
+        // The record stays as it is, for the sweep.
+        let Some(grant) = grant.filter(is_let_through) else {
             return Ok("still_parked".into());
         };
         let Some(leased) = self.deliveries.lease(&read, now).await? else {

@@ -1,9 +1,12 @@
-//! Sends messages for deliveries whose time has come, endpoint by endpoint. While an endpoint's
-//! breaker is open, the longest waiting event alone tries it; one that answers slowly gets a few.
+//! Sends messages for deliveries whose time has come, endpoint by endpoint, spread over the time to
+//! the next sweep. While an endpoint's breaker is open, the longest waiting event alone tries it; one
+//! that answers slowly gets a few.
+
+use std::time::Duration;
 
 use common::app::job::EventContext;
 use common::aws::event_queue::{EventQueue, QueuedEvent};
-use common::config::ConfigError;
+use common::config::{self, ConfigError};
 use common::domain::Timestamp;
 use common::domain::webhook::{Endpoint, EndpointStatus};
 use common::error::StoreResult;
@@ -17,8 +20,11 @@ const MAX_MESSAGES: usize = 2_000;
 const MAX_PER_ENDPOINT: usize = 500;
 /// Also while the queue is full of others' events.
 const MIN_PER_ENDPOINT: usize = 50;
-/// Tries of ten seconds at most, ten in a call: a small part of the calls that run at a time.
+/// Tries of ten seconds at most, a batch of ten every twelve seconds: a tenth of the calls that run at
+/// a time.
 const MAX_PER_SLOW_ENDPOINT: usize = 50;
+/// A minute passes between two sweeps.
+const SPAN: Duration = Duration::from_secs(55);
 
 pub(crate) struct WebhookSweep {
     endpoints: WebhookEndpoints,
@@ -26,6 +32,7 @@ pub(crate) struct WebhookSweep {
     campaigns: Campaigns,
     breakers: Breakers,
     queue: EventQueue,
+    span: Duration,
 }
 
 #[derive(Default)]
@@ -44,6 +51,7 @@ impl WebhookSweep {
             campaigns: Campaigns::from_env(env, &aws.dynamodb())?,
             breakers: Breakers::for_endpoints(env, &aws.dynamodb())?,
             queue: EventQueue::from_env(env, aws)?,
+            span: config::retry_speedup(env)?.apply(SPAN),
         })
     }
 
@@ -91,7 +99,7 @@ impl WebhookSweep {
         let due: Vec<_> = due.into_iter().take(room.max(MIN_PER_ENDPOINT)).collect();
         swept.in_queue = Some(in_queue + due.len());
         swept.sent += due.len();
-        let sent = self.queue.publish(&due).await;
+        let sent = self.queue.publish_over(self.span, &due).await;
         sent.map_err(|unsent| unsent.error)
     }
 
@@ -101,7 +109,8 @@ impl WebhookSweep {
         if due.is_empty() {
             return Ok(Vec::new());
         }
-        let limit = match self.breakers.state(id.as_str(), now).await? {
+        let state = self.breakers.state(id.as_str(), now).await?;
+        let limit = match state {
             BreakerState::Closed => MAX_PER_ENDPOINT,
             BreakerState::Slow => MAX_PER_SLOW_ENDPOINT,
             // A test or a late answer succeeded after it opened.
@@ -112,6 +121,10 @@ impl WebhookSweep {
             BreakerState::OpenUntil(until) if until <= now => 1,
             BreakerState::OpenUntil(_) => 0,
         };
-        Ok(due.iter().take(limit).map(QueuedEvent::again).collect())
+        let message = |delivery| QueuedEvent {
+            despite_slow: state == BreakerState::Slow,
+            ..QueuedEvent::again(delivery)
+        };
+        Ok(due.iter().take(limit).map(message).collect())
     }
 }

@@ -12,6 +12,7 @@ use common::aws::settle_queue::{PARTNER_VARIABLE, SettleQueues, TAX_VARIABLE};
 use common::aws::{event_queue, photos};
 use common::config::{ConfigError, Env};
 use common::domain::Dependency;
+use common::lock::Mutex;
 use common::runtime::event_handler::EventHandler;
 use common::runtime::sqs_batch::{SqsBatchResponse, SqsEvent, SqsMessage};
 use count_changes::CountChanges;
@@ -24,8 +25,8 @@ use serde_json::{Value, json};
 use settle_partners::SettlePartners;
 use settle_receipts::SettleReceipts;
 use sweep_unsettled::{SweepUnsettled, Tick};
-use tokio::sync::{mpsc, watch};
-use tokio::task::JoinHandle;
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::demo::past;
 use crate::loopback::stopped;
@@ -34,9 +35,9 @@ use crate::streams::{StreamOptions, StreamReader};
 use crate::tables::TABLES;
 
 #[derive(Clone, Copy)]
-struct QueueSource {
-    batch_size: i32,
-    concurrency: usize,
+pub struct QueueSource {
+    pub batch_size: i32,
+    pub concurrency: usize,
 }
 
 /// The deployed values of the tax authority's queue.
@@ -44,12 +45,14 @@ const SETTLING: QueueSource = QueueSource {
     batch_size: 1,
     concurrency: 2,
 };
-/// The deployed batch; fewer at a time than deployed.
-const DELIVERING: QueueSource = QueueSource {
-    batch_size: 10,
-    concurrency: 8,
+/// The deployed values of the events' queue.
+pub const DELIVERING: QueueSource = QueueSource {
+    batch_size: 1,
+    concurrency: 100,
 };
 const POLL_SECONDS: i32 = 20;
+/// Lambda begins with as many for a queue.
+const POLLERS: usize = 5;
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 /// Lower bound with a speedup.
 const MIN_SWEEP_INTERVAL: Duration = Duration::from_millis(250);
@@ -132,17 +135,22 @@ fn consumers<F>(
 where
     F: EventHandler<Event = SqsEvent, Reply = SqsBatchResponse>,
 {
-    let function = Arc::new(F::connect(context)?);
+    let environments = Arc::new(Environments {
+        context: context.clone(),
+        idle: Mutex::new(vec![F::connect(context)?]),
+    });
+    let room = Arc::new(Semaphore::new(source.concurrency));
     let consumer = |_| {
         let consuming = consume(
             context.aws.sqs(),
             queue_url.to_owned(),
             source.batch_size,
-            Arc::clone(&function),
+            Arc::clone(&room),
+            Arc::clone(&environments),
         );
         until_stopped(stop, consuming)
     };
-    Ok((0..source.concurrency).map(consumer).collect())
+    Ok((0..POLLERS.min(source.concurrency)).map(consumer).collect())
 }
 
 fn until_stopped(
@@ -194,11 +202,45 @@ fn storage_event(object: &ObjectCreated) -> StorageEvent {
     }
 }
 
-async fn consume<F>(client: Client, queue_url: String, batch_size: i32, function: Arc<F>)
+/// Environments of a function, each with caches of its own. Like Lambda's, they handle one batch at a
+/// time, and the one that was busy last gets the next.
+struct Environments<F> {
+    context: EventContext,
+    idle: Mutex<Vec<F>>,
+}
+
+impl<F> Environments<F>
 where
     F: EventHandler<Event = SqsEvent, Reply = SqsBatchResponse>,
 {
+    async fn handle(&self, event: SqsEvent) -> Option<SqsBatchResponse> {
+        let idle = self.idle.lock().pop();
+        let function = match idle {
+            Some(function) => function,
+            None => F::connect(&self.context).ok()?,
+        };
+        let reply = function.handle(event).await;
+        self.idle.lock().push(function);
+        reply.ok()
+    }
+}
+
+async fn consume<F>(
+    client: Client,
+    queue_url: String,
+    batch_size: i32,
+    room: Arc<Semaphore>,
+    environments: Arc<Environments<F>>,
+) where
+    F: EventHandler<Event = SqsEvent, Reply = SqsBatchResponse>,
+{
+    // Dropped, they stop.
+    let mut running = JoinSet::new();
     loop {
+        while running.try_join_next().is_some() {}
+        let Ok(permit) = Arc::clone(&room).acquire_owned().await else {
+            return;
+        };
         let poll = client
             .receive_message()
             .queue_url(&queue_url)
@@ -213,8 +255,14 @@ where
             tokio::time::sleep(WAIT_AFTER_FAILURE).await;
             continue;
         };
-        if !received.messages().is_empty() {
-            handle_batch(&client, &queue_url, &*function, received.messages()).await;
+        let messages = received.messages.unwrap_or_default();
+        if !messages.is_empty() {
+            let (client, queue_url) = (client.clone(), queue_url.clone());
+            let environments = Arc::clone(&environments);
+            running.spawn(async move {
+                handle_batch(&client, &queue_url, &environments, &messages).await;
+                drop(permit);
+            });
         }
     }
 }
@@ -229,11 +277,15 @@ fn patient() -> aws_sdk_sqs::config::Builder {
 }
 
 /// Failed messages are not deleted and come again.
-async fn handle_batch<F>(client: &Client, queue_url: &str, function: &F, messages: &[Message])
-where
+async fn handle_batch<F>(
+    client: &Client,
+    queue_url: &str,
+    environments: &Environments<F>,
+    messages: &[Message],
+) where
     F: EventHandler<Event = SqsEvent, Reply = SqsBatchResponse>,
 {
-    let Ok(reply) = function.handle(sqs_event(messages)).await else {
+    let Some(reply) = environments.handle(sqs_event(messages)).await else {
         return;
     };
     let failed = reply.batch_item_failures.iter();

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use common::aws::event_queue::QueuedEvent;
 use common::domain::scope::Environment;
 use common::domain::webhook::{DeliveryStatus, EndpointStatus, EventType};
-use service_tests::webhooks::{Answer, Receiver};
+use service_tests::webhooks::{Answer, Receiver, deliver};
 
 use super::set_up;
 
@@ -154,14 +155,23 @@ async fn success_of_a_test_sends_what_waits() {
 
 #[tokio::test]
 async fn slow_endpoint_gets_a_few_events_at_a_time() {
-    let mut set_up = set_up(Answer::Late(Duration::from_secs(4))).await;
-    set_up.accept(1).await;
+    let mut set_up = set_up(Answer::Late(Duration::from_millis(1_500))).await;
+    // One begins the count, and five make a row.
+    set_up.accept(0).await;
+    set_up.webhooks.run().await;
+    for number in 1..=4 {
+        set_up.accept(number).await;
+    }
     set_up.webhooks.run().await;
     assert_eq!(set_up.webhooks.records(&set_up.endpoint).await, []);
-    set_up.accept(2).await;
+    set_up.accept(5).await;
     set_up.webhooks.run().await;
     let (webhooks, receiver) = (&set_up.webhooks, &set_up.receiver);
-    assert_eq!(receiver.received().len(), 1, "the second waits");
+    assert_eq!(receiver.received().len(), 5, "the sixth waits");
+    let waiting = webhooks.records(&set_up.endpoint).await;
+    let unasked = QueuedEvent::again(&waiting[0]);
+    deliver(&webhooks.deliverer, &[unasked]).await;
+    assert_eq!(receiver.received().len(), 5, "until a sweep sends it");
     webhooks.sweep().await;
     assert_eq!(webhooks.deliver_all().await, 1);
     let records = webhooks.records(&set_up.endpoint).await;
@@ -169,7 +179,46 @@ async fn slow_endpoint_gets_a_few_events_at_a_time() {
     // It answers at once again, and some time has passed.
     receiver.answer(Answer::Status(200));
     webhooks.advance(Duration::from_mins(3));
-    set_up.accept(3).await;
+    set_up.accept(6).await;
     set_up.webhooks.run().await;
-    assert_eq!(set_up.receiver.received().len(), 3);
+    assert_eq!(set_up.receiver.received().len(), 7);
+}
+
+#[tokio::test]
+async fn a_slow_answer_now_and_then_delays_no_other_event() {
+    let mut set_up = set_up(Answer::Late(Duration::from_millis(1_100))).await;
+    for number in 1..=6 {
+        set_up.accept(number).await;
+        set_up.webhooks.run().await;
+        set_up.webhooks.advance(Duration::from_secs(4));
+    }
+    assert_eq!(set_up.receiver.received().len(), 6);
+    assert_eq!(set_up.webhooks.records(&set_up.endpoint).await, []);
+}
+
+#[tokio::test]
+async fn what_waits_is_spread_over_the_time_to_the_next_sweep() {
+    let mut set_up = set_up(Answer::Status(200)).await;
+    for number in 1..=25 {
+        set_up.accept(number).await;
+    }
+    set_up.webhooks.publish_all().await;
+    let webhooks = &set_up.webhooks;
+    let stored = webhooks.stored(&set_up.endpoint).await;
+    let now = webhooks.service.clock.now();
+    let set = async |status| {
+        let stored = webhooks.stored(&stored).await;
+        let set = webhooks.endpoints.set_status(&stored, status, now).await;
+        assert!(set.expect("the table"));
+    };
+    set(EndpointStatus::Stopped).await;
+    webhooks.deliver_all().await;
+    set(EndpointStatus::Active).await;
+    webhooks.sweep().await;
+    assert_eq!(webhooks.deliver_all().await, 10);
+    webhooks.advance(Duration::from_secs(30));
+    assert_eq!(webhooks.deliver_all().await, 10);
+    webhooks.advance(Duration::from_secs(30));
+    assert_eq!(webhooks.deliver_all().await, 5);
+    assert_eq!(set_up.receiver.received().len(), 25);
 }
