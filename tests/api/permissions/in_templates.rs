@@ -1,5 +1,7 @@
 //! Rights that the templates give.
 
+use std::collections::HashMap;
+
 use super::*;
 
 #[test]
@@ -52,6 +54,58 @@ fn a_stack_reads_the_secrets_of_its_own_partners_alone() {
     ] {
         assert!(readers(of_others).is_empty(), "{of_others}");
     }
+}
+
+/// The breakers of partners, and what else is in that table, are other functions'.
+#[tokio::test]
+async fn webhooks_functions_reach_breakers_of_endpoints_alone() {
+    let template = service();
+    for id in ["DeliverEventsRole", "SweepUnsettledRole"] {
+        let document = &template["Resources"][id]["Properties"]["Policies"][0]["PolicyDocument"];
+        let table = json!([{ "Fn::GetAtt": "CoordinationTable.Arn" }]);
+        let statements = list_of(&document["Statement"]).iter();
+        let conditions: Vec<_> = statements
+            .filter(|statement| statement["Resource"] == table)
+            .map(|statement| &statement["Condition"])
+            .collect();
+        let expected = json!({
+            "ForAllValues:StringLike": { "dynamodb:LeadingKeys": ["breaker#whe_*"] },
+            "Null": { "dynamodb:LeadingKeys": "false" },
+        });
+        assert_eq!(conditions, [&expected], "{id}");
+    }
+    let service = Service::still();
+    let campaign = TestCampaign::changed(&service, receipts_alone).await;
+    let mut webhooks = Webhooks::new(&service);
+    let receiver = Receiver::serve(Answer::Status(500)).await;
+    let scope = campaign.scope(Environment::Test);
+    let types = EventType::DEFAULT;
+    webhooks.add(&scope, &receiver.url, &types).await;
+    let scan = async || {
+        let scan = service.dynamodb().scan().table_name("coordination");
+        let items = scan
+            .send()
+            .await
+            .expect("the table")
+            .items
+            .unwrap_or_default();
+        let key = |item: &HashMap<_, _>| format!("{:?}", item["limited"]);
+        items.iter().map(key).collect::<BTreeSet<_>>()
+    };
+    let receipt = campaign.typed(&campaign.test_key, "TEST0VERIFIED", TIME);
+    let receipt = receipt.await;
+    campaign
+        .with_receipt(&campaign.test_key, &phone(1), "", &receipt)
+        .await;
+    Settler::new(&service).settle_due().await;
+    let before = scan().await;
+    webhooks.run().await;
+    let after = scan().await;
+    let new: Vec<_> = after.difference(&before).collect();
+    assert!(
+        !new.is_empty() && new.iter().all(|key| key.contains("\"breaker#whe_")),
+        "{new:?}"
+    );
 }
 
 #[test]
