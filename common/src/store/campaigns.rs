@@ -116,6 +116,13 @@ impl Campaigns {
         update.add(WEBHOOKS, number(change))
     }
 
+    /// [`Self::count_webhooks`] of one more, unless another was added or removed since `before`.
+    pub(crate) fn add_webhook(&self, before: &Campaign) -> Write {
+        self.count_webhooks(&before.slug, 1)
+            .when("attribute_not_exists(#webhooks) OR #webhooks = :before")
+            .bind(":before", before.webhooks)
+    }
+
     /// False if there is no such campaign.
     pub async fn set_paused(&self, slug: &CampaignSlug, change: &PauseChange) -> StoreResult<bool> {
         self.table

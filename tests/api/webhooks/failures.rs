@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use common::domain::scope::Environment;
-use common::domain::webhook::{DeliveryFailure, DeliveryStatus, EndpointStatus, SignatureKind};
+use common::domain::webhook::{
+    DeliveryFailure, DeliveryStatus, Endpoint, EndpointId, EndpointStatus, SignatureKind,
+};
+use futures_util::future::join_all;
 use service_tests::webhooks::{Answer, deliver, new_secret};
 
 use super::{SetUp, set_up};
@@ -271,6 +274,25 @@ async fn campaign_publishes_until_its_last_endpoint_is_removed() {
         let again = endpoints.remove(&stored).await.expect("the tables");
         assert!(!again, "it counts once");
     }
+}
+
+#[tokio::test]
+async fn endpoints_added_at_once_are_five_at_most() {
+    let set_up = set_up(Answer::Status(200)).await;
+    let (endpoints, first) = (&set_up.webhooks.endpoints, &set_up.endpoint);
+    let adding = (1..=8).map(|number| async move {
+        let endpoint = Endpoint {
+            endpoint: EndpointId::from_random([number; 16]),
+            ..first.clone()
+        };
+        let added = endpoints.add(&endpoint, &new_secret()).await;
+        added.expect("the tables")
+    });
+    let added = join_all(adding).await;
+    let count = added.into_iter().filter(|is_added| *is_added).count();
+    assert_eq!(count, Endpoint::MAX_PER_SCOPE - 1);
+    let listed = endpoints.list(&first.scope).await;
+    assert_eq!(listed.expect("the table").len(), Endpoint::MAX_PER_SCOPE);
 }
 
 #[tokio::test]
