@@ -80,10 +80,12 @@ impl CreateSubmission {
                 self.submission(&api.scope, before.submission_id).await
             }
             Err(error) => {
-                // Settled after this step's lease expires.
                 let chain = &mut log_fields.error_chain;
                 chain.extend(telemetry::error_chain(&error));
-                Ok(before)
+                // Perhaps written, and then no event tells it. Otherwise it is settled after this step's lease
+                // expires.
+                let read = self.submission(&api.scope, before.submission_id).await;
+                Ok(read.unwrap_or(before))
             }
         }
     }
