@@ -36,12 +36,15 @@ pub async fn send(
     now: Timestamp,
 ) -> Result<(), DeliveryFailure> {
     if client.addresses() == Addresses::PublicOnly && !endpoint.url.is_public() {
-        return Err(failure(TransportError::ForbiddenAddress.as_str()));
+        return Err(DeliveryFailure::without_reply(
+            TransportError::ForbiddenAddress.as_str(),
+        ));
     }
-    let request = request(endpoint, secrets, event, now).ok_or_else(|| failure("unsigned"))?;
+    let request = request(endpoint, secrets, event, now)
+        .ok_or_else(|| DeliveryFailure::without_reply("unsigned"))?;
     let reply = match client.send(request).await {
         Ok(reply) => reply,
-        Err(error) => return Err(failure(error.as_str())),
+        Err(error) => return Err(DeliveryFailure::without_reply(error.as_str())),
     };
     let status = reply.status();
     let retry_after = reply
@@ -56,16 +59,8 @@ pub async fn send(
     Err(DeliveryFailure {
         status: Some(status.as_u16()),
         retry_after,
-        ..failure(reason)
+        ..DeliveryFailure::without_reply(reason)
     })
-}
-
-fn failure(reason: &str) -> DeliveryFailure {
-    DeliveryFailure {
-        status: None,
-        reason: reason.to_owned(),
-        retry_after: None,
-    }
 }
 
 /// `None` without a secret to sign with.

@@ -87,6 +87,10 @@ impl Console {
         &self.0.env
     }
 
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.0.clock
+    }
+
     pub(crate) fn now(&self) -> Timestamp {
         self.0.clock.now()
     }

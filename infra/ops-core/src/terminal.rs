@@ -76,6 +76,13 @@ impl Terminal<'_> {
         if shown.is_ok() { code } else { EXIT_FAILURE }
     }
 
+    /// A part of the output, before the rest is known.
+    pub(crate) fn print(&mut self, text: &str) {
+        if !self.is_quiet {
+            let _ = writeln!(self.out, "{text}");
+        }
+    }
+
     pub(crate) fn note(&mut self, text: &str) {
         if !self.is_quiet {
             let _ = writeln!(self.err, "{text}");
@@ -83,7 +90,9 @@ impl Terminal<'_> {
     }
 
     fn report(&mut self, report: &Report) -> io::Result<()> {
-        writeln!(self.out, "{}", report.text.trim_end())?;
+        if !report.text.is_empty() {
+            writeln!(self.out, "{}", report.text.trim_end())?;
+        }
         match &report.note {
             Some(note) => writeln!(self.err, "{note}"),
             None => Ok(()),

@@ -4,6 +4,7 @@
 
 mod replay;
 
+use common::cache;
 use common::domain::cipher::SecretKey;
 use common::domain::webhook::{
     DeliveryFailure, Endpoint, EndpointId, EndpointStatus, Event, EventId, EventType,
@@ -11,8 +12,9 @@ use common::domain::webhook::{
 };
 use common::upstream::http_client::Addresses;
 use common::upstream::webhook;
+use tokio::time::timeout;
 
-pub use self::replay::{Period, replay_event};
+pub use self::replay::{Period, replay_event, replay_period_unseen};
 pub(crate) use self::replay::{active, replay_period};
 use crate::prelude::*;
 
@@ -25,15 +27,18 @@ pub struct NewEndpoint {
     pub signature: SignatureKind,
 }
 
+/// Longer tries count as slow, and would hold up the endpoint's other events.
+const MAX_TEST_TIME: Duration = Duration::from_secs(3);
+const SLOW: &str = "slow";
+
 /// Result of a test event.
 pub type Ping = Result<(), DeliveryFailure>;
 
 #[derive(Debug)]
 pub struct AddedEndpoint {
     pub endpoint: Endpoint,
-    /// The brand's: the secret, or the public key of `v1a`. Shown once.
+    /// The brand's: the secret, or the public key of `v1a`. Shown once, before anything can fail.
     pub secret: String,
-    pub ping: Ping,
 }
 
 #[derive(Debug)]
@@ -159,7 +164,7 @@ pub async fn find(tables: &Tables, scope: &Scope, id: &str) -> Result<Endpoint> 
     })
 }
 
-/// Adds an endpoint and sends it a test event, after whose success it is active.
+/// Adds an endpoint, which is active after a test event.
 pub async fn add(
     tables: &Tables,
     scope: &Scope,
@@ -196,22 +201,16 @@ pub async fn add(
             Endpoint::MAX_PER_SCOPE
         );
     }
-    let shown = shown_secret(&endpoint, &secret);
-    // The secret is shown only now, so a fault of the test must not hide it.
-    let untested = |_| TestedEndpoint {
-        endpoint: endpoint.clone(),
-        ping: Err(DeliveryFailure {
-            status: None,
-            reason: "not_tested".to_owned(),
-            retry_after: None,
-        }),
-    };
+    let secret = shown_secret(&endpoint, &secret);
+    Ok(AddedEndpoint { endpoint, secret })
+}
+
+/// The test event of an endpoint that was just added; a fault counts as no reply.
+pub async fn test_added(tables: &Tables, endpoint: Endpoint, now: Timestamp) -> TestedEndpoint {
     let tested = prove(tables, &endpoint, now).await;
-    let TestedEndpoint { endpoint, ping } = tested.unwrap_or_else(untested);
-    Ok(AddedEndpoint {
+    tested.unwrap_or_else(|_| TestedEndpoint {
         endpoint,
-        secret: shown,
-        ping,
+        ping: Err(DeliveryFailure::without_reply("not_tested")),
     })
 }
 
@@ -259,7 +258,9 @@ async fn ping(tables: &Tables, endpoint: &Endpoint, now: Timestamp) -> Result<Pi
     let id = EventId::from_random(random::bytes());
     let (secrets, event) = (secrets.await?, Event::ping(&endpoint.scope, id, now));
     let client = webhook::client(Addresses::from_env(&tables.env)?);
-    Ok(webhook::send(&client, endpoint, &secrets, &event, now).await)
+    let sending = webhook::send(&client, endpoint, &secrets, &event, now);
+    let sent = timeout(MAX_TEST_TIME, sending).await;
+    Ok(sent.unwrap_or_else(|_| Err(DeliveryFailure::without_reply(SLOW))))
 }
 
 async fn set_status(
@@ -290,8 +291,27 @@ pub fn failure_words(failure: &DeliveryFailure) -> String {
     }
 }
 
-/// Result of a test event, as a sentence.
-pub fn ping_words(endpoint: &Endpoint, ping: &Ping) -> String {
+/// A test's failure, and what to do.
+fn test_failure_words(failure: &DeliveryFailure) -> String {
+    let advice = match (failure.status, failure.reason.as_str()) {
+        (Some(300..=399), _) => "add an endpoint with the URL that it redirects to",
+        (Some(400 | 401 | 403), _) => {
+            "often the secret is wrong, or the body was parsed before it was verified"
+        }
+        (Some(404 | 405), _) => "the URL must be that of the receiver, which must take POST",
+        (Some(410), _) => "it says that it wants no events",
+        (Some(_), _) => "the receiver's log says why",
+        (None, SLOW) => "it must answer within 3 seconds, and work afterwards",
+        (None, "tls") => "its certificate must be valid",
+        (None, "forbidden_address") => "its host must have public addresses alone",
+        (None, "not_tested" | "unsigned") => "run `ops webhook test`",
+        (None, _) => "its host and port must be reachable from the internet",
+    };
+    format!("{}; {advice}", failure_words(failure))
+}
+
+/// Result of a test event that has just ended, as sentences.
+pub fn ping_words(endpoint: &Endpoint, ping: &Ping, zone: Tz, now: Timestamp) -> String {
     let host = endpoint.url.host();
     match (ping, endpoint.status) {
         (Ok(()), EndpointStatus::Stopped) => {
@@ -300,20 +320,20 @@ pub fn ping_words(endpoint: &Endpoint, ping: &Ping) -> String {
             )
         }
         (Ok(()), EndpointStatus::Unproven | EndpointStatus::Active) => {
-            format!(
-                "{host} took the test event. It gets events; functions follow within 5 seconds."
-            )
+            // Functions know their campaigns and endpoints for so long.
+            let from = zoned_time(now.after(cache::MAX_AGE), zone);
+            format!("{host} took the test event. It gets changes from {from} on.")
         }
         (Err(failure), EndpointStatus::Unproven) => {
             format!(
                 "{host} did not take the test event: {}. It gets events after a test that succeeds.",
-                failure_words(failure)
+                test_failure_words(failure)
             )
         }
         (Err(failure), EndpointStatus::Active | EndpointStatus::Stopped) => {
             format!(
                 "{host} did not take the test event: {}.",
-                failure_words(failure)
+                test_failure_words(failure)
             )
         }
     }
@@ -352,7 +372,7 @@ pub async fn start(tables: &Tables, endpoint: &Endpoint, now: Timestamp) -> Resu
             "endpoint_failed",
             "{} did not take a test event, so it is not started: {}; run this again once it answers",
             endpoint.url.host(),
-            failure_words(&failure)
+            test_failure_words(&failure)
         );
     }
     set_status(tables, endpoint, EndpointStatus::Active, now).await

@@ -35,6 +35,14 @@ pub struct DeliveryFailure {
 }
 
 impl DeliveryFailure {
+    pub fn without_reply(reason: &str) -> Self {
+        Self {
+            status: None,
+            reason: reason.to_owned(),
+            retry_after: None,
+        }
+    }
+
     /// True if the receiver wants no more events.
     pub fn is_gone(&self) -> bool {
         self.status == Some(410)

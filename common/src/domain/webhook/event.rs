@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -76,6 +77,17 @@ pub fn events_between(
         | (Accepted, Accepted)
         | (Rejected, Rejected) => Vec::new(),
     }
+}
+
+/// Limit of a request.
+const REQUEST_TIME: Duration = Duration::from_secs(10);
+
+/// True if the reply to its request told the present state: a partner's decision within the request
+/// is a change that is not published.
+pub fn is_known_from_reply(submission: &Submission) -> bool {
+    let is_from_partner = submission.revision == 1 && submission.upstream.is_some();
+    let took = submission.updated_at.since(submission.sent_at());
+    submission.revision == 0 || (is_from_partner && !submission.notify && took < REQUEST_TIME)
 }
 
 /// Events that bring a receiver to the present state; none while the submission is first checked.

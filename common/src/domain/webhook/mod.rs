@@ -10,6 +10,8 @@ mod url;
 
 pub use self::delivery::{Delivery, DeliveryFailure, DeliveryStatus, NextAttempt, next_attempt};
 pub use self::endpoint::{Endpoint, EndpointId, EndpointStatus};
-pub use self::event::{Event, EventId, EventType, current_events, events_between};
+pub use self::event::{
+    Event, EventId, EventType, current_events, events_between, is_known_from_reply,
+};
 pub use self::secret::{SignatureKind, WebhookSecret, signature_header};
 pub use self::url::{WebhookUrl, WebhookUrlError};

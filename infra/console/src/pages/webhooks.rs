@@ -1,7 +1,7 @@
-//! A campaign's webhooks: where events are sent, whether they arrive, and one again.
+//! A campaign's webhooks: where events are sent, whether they arrive, and some again.
 
 use common::domain::webhook::{EventId, EventType, SignatureKind};
-use ops_core::webhooks::{self, AddedEndpoint, ListedEndpoint, NewEndpoint, Standing};
+use ops_core::webhooks::{self, ListedEndpoint, NewEndpoint, Period, Standing};
 
 use crate::prelude::*;
 
@@ -13,6 +13,8 @@ pub(crate) fn routes() -> Router<Console> {
         .route(&action("test"), post(test))
         .route(&action("stop"), post(stop))
         .route(&action("start"), post(start))
+        .route(&action("rotate"), post(rotate))
+        .route(&action("remove"), get(ask).post(remove))
         .route(&action("replay"), post(replay))
 }
 
@@ -29,7 +31,7 @@ async fn page(console: &Console, scope: &Scope, told: Markup) -> PageResult {
         "Host",
         "Status",
         "Types",
-        "Last success",
+        "Last success, to the hour",
         "Waiting",
         "Action",
     ];
@@ -85,6 +87,8 @@ fn row(scope: &Scope, listed: &ListedEndpoint, zone: Tz, now: Timestamp) -> Mark
                 } @else {
                     (action("test", "Test")) (action("stop", "Stop"))
                 }
+                (action("rotate", "New secret"))
+                a href={ (with_query(&remove_path(scope), &[("endpoint", endpoint.endpoint.as_str())])) } { "Remove" span.unseen { " " (endpoint.url.host()) } "…" }
             }
         }
     }
@@ -94,18 +98,27 @@ fn path(scope: &Scope) -> String {
     format!("{}/webhooks", path_of(scope))
 }
 
+fn remove_path(scope: &Scope) -> String {
+    format!("{}/remove", path(scope))
+}
+
 fn replay_form(scope: &Scope, listed: &[ListedEndpoint]) -> Markup {
     let options = listed
         .iter()
         .map(|ListedEndpoint { endpoint, .. }| (endpoint.endpoint.as_str(), endpoint.url.host()));
+    let optional = |name: &str, label: &str| {
+        html! { label for=(name) { (label) } input id=(name) name=(name) maxlength="60" autocomplete="off"; }
+    };
     html! {
-        h2 { "Send an event again" }
+        h2 { "Send events again" }
         form method="post" action={ (path(scope)) "/replay" } {
             (select("endpoint", "Endpoint", options, "", true))
-            (text_field("event", "Id of an event that did not arrive at once"))
+            (optional("event", "Id of an event that did not arrive at once"))
+            (optional("from", "Or the period of the last change, from a day or time such as 2026-11-22T08:00"))
+            (optional("to", "Its end; empty for now"))
             p { button { "Send again" } }
         }
-        p.soft { code { "ops webhook deliveries" } " lists these; " code { "ops webhook replay --from" } " sends the submissions of a period." }
+        p.soft { code { "ops webhook deliveries" } " lists events that did not arrive at once. A period sends the submissions as they are now, without what the replies to requests told." }
     }
 }
 
@@ -120,7 +133,7 @@ fn add_form(scope: &Scope) -> Markup {
                     label.inline { input type="checkbox" name=(kind) value="on" checked[EventType::DEFAULT.contains(&kind)]; " " (kind) }
                 }
             }
-            p { button { "Add and test" } }
+            p { button { "Add" } }
         }
     }
 }
@@ -139,20 +152,64 @@ async fn add(console: Console, Named(scope): Named<Scope>, form: Form) -> PageRe
         signature: SignatureKind::V1,
     };
     let added = webhooks::add(&console.tables()?, &scope, new, console.now()).await?;
-    let AddedEndpoint { secret, ping, .. } = &added;
     let told = html! {
-        p.good role="status" { "The secret of the endpoint. It is shown only now: hand it to the brand as you do keys." }
-        p { code.whole-word { (secret) } }
-        p { (webhooks::ping_words(&added.endpoint, ping)) }
+        (shown_once(&added.secret))
+        p { "Once the brand has put it in, test the endpoint: it gets events after a test that succeeds." }
     };
     page(&console, &scope, told).await
 }
 
-async fn test(console: Console, Named(scope): Named<Scope>, form: Form) -> PageResult {
-    let (tables, now) = (console.tables()?, console.now());
+fn shown_once(secret: &str) -> Markup {
+    html! {
+        p.good role="status" { "The secret of the endpoint. It is shown only now: hand it to the brand as you do keys." }
+        p { code.whole-word { (secret) } }
+    }
+}
+
+async fn rotate(console: Console, Named(scope): Named<Scope>, form: Form) -> PageResult {
+    let tables = console.tables()?;
     let endpoint = webhooks::find(&tables, &scope, form.get("endpoint")).await?;
-    let tested = webhooks::test(&tables, &endpoint, now).await?;
-    let words = webhooks::ping_words(&tested.endpoint, &tested.ping);
+    let secret = webhooks::rotate(&tables, &endpoint, console.now()).await?;
+    let told = html! {
+        (shown_once(&secret))
+        p { "For 24 hours events are signed with the old one too: let the brand put this one in until then." }
+    };
+    page(&console, &scope, told).await
+}
+
+async fn ask(console: Console, Named(scope): Named<Scope>, Query(query): Query) -> PageResult {
+    let tables = console.tables()?;
+    let endpoint = webhooks::find(&tables, &scope, query.get("endpoint")).await?;
+    let id = endpoint.endpoint.as_str();
+    let content = html! {
+        (facts(&[
+            ("Host", html! { (endpoint.url.host()) }),
+            ("Types", html! { (joined(&endpoint.types)) }),
+            ("Environment", environment(scope.environment)),
+        ]))
+        p { "Its secret and the events that wait for it are deleted." }
+        (typed_form(&remove_path(&scope), id, "Remove the endpoint", hidden("endpoint", id)))
+        p { a href=(path(&scope)) { "Cancel" } }
+    };
+    Ok(Page::new("Remove an endpoint", Section::Webhooks)
+        .in_scope(&scope)
+        .render(content))
+}
+
+async fn remove(console: Console, Named(scope): Named<Scope>, form: Form) -> PageResult<Redirect> {
+    let tables = console.tables()?;
+    let endpoint = webhooks::find(&tables, &scope, form.get("endpoint")).await?;
+    check_typed(&form, endpoint.endpoint.as_str())?;
+    webhooks::remove(&tables, &endpoint, console.now()).await?;
+    Ok(Redirect::to(&path(&scope)))
+}
+
+async fn test(console: Console, Named(scope): Named<Scope>, form: Form) -> PageResult {
+    let tables = console.tables()?;
+    let zone = tables.zone(&scope).await?;
+    let endpoint = webhooks::find(&tables, &scope, form.get("endpoint")).await?;
+    let tested = webhooks::test(&tables, &endpoint, console.now()).await?;
+    let words = webhooks::ping_words(&tested.endpoint, &tested.ping, zone, console.now());
     page(&console, &scope, html! { p role="status" { (words) } }).await
 }
 
@@ -172,14 +229,33 @@ async fn start(console: Console, Named(scope): Named<Scope>, form: Form) -> Page
 
 async fn replay(console: Console, Named(scope): Named<Scope>, form: Form) -> PageResult {
     let tables = console.tables()?;
-    let endpoint = webhooks::find(&tables, &scope, form.get("endpoint")).await?;
-    let event: EventId = form.get("event").parse().map_err(|_| {
-        failure!(
-            "event_unknown",
-            "this is no id of an event, such as evt_s4fkv7yfdfyhgxhnecjfwc67km"
-        )
-    })?;
-    webhooks::replay_event(&tables, &[endpoint], &event, console.now()).await?;
-    let told = html! { p.good role="status" { "The event is sent again." } };
-    page(&console, &scope, told).await
+    let endpoints = [webhooks::find(&tables, &scope, form.get("endpoint")).await?];
+    let now = console.now();
+    let told = match (form.get("event"), form.get("from")) {
+        ("", "") => {
+            let missing = failure!(
+                "event_missing",
+                "give the id of an event, or the beginning of a period"
+            );
+            return Err(missing.into());
+        }
+        ("", from) => {
+            let zone = tables.zone(&scope).await?;
+            let period = Period::parse(from, form.get("to"), zone, now)?;
+            let sent =
+                webhooks::replay_period_unseen(&tables, &endpoints, &period, console.clock());
+            format!("Events that are sent again: {}.", grouped(sent.await?))
+        }
+        (event, _) => {
+            let event: EventId = event.parse().map_err(|_| {
+                failure!(
+                    "event_unknown",
+                    "this is no id of an event, such as evt_s4fkv7yfdfyhgxhnecjfwc67km"
+                )
+            })?;
+            webhooks::replay_event(&tables, &endpoints, &event, now).await?;
+            "The event is sent again.".to_owned()
+        }
+    };
+    page(&console, &scope, html! { p.good role="status" { (told) } }).await
 }

@@ -146,6 +146,7 @@ impl TryPage {
         if let Some(receiver) = self.receivers.0.lock().get_mut(scope) {
             receiver.secret = Some(secret);
         }
+        webhooks::test_added(&tables, added.endpoint, self.responder.now()).await;
         // Functions hear of the endpoint within this time.
         tokio::time::sleep(cache::MAX_AGE).await;
         Ok(())

@@ -1,5 +1,6 @@
 //! The command line of `ops webhook`.
 
+use clap::ArgGroup;
 use common::domain::webhook::{EndpointId, EventId, EventType, SignatureKind};
 
 use super::{Moment, ScopeArgs};
@@ -45,7 +46,8 @@ pub(crate) enum WebhookCommand {
     },
     /// Send events again: one by its id, or the submissions of a period as they are now
     ///
-    /// A period is that of the last change; it takes about a minute for ten million submissions, and asks first.
+    /// A period is that of the last change, without what replies to requests told, unless --types asks for it; it takes
+    /// about a minute for ten million submissions, and asks first.
     Replay {
         #[command(flatten)]
         scope: ScopeArgs,
@@ -83,10 +85,10 @@ pub(crate) struct TypesArgs {
 }
 
 #[derive(Args)]
+#[command(group = ArgGroup::new("what").args(["event", "from"]).required(true))]
 pub(crate) struct ReplayArgs {
     /// Id of an event whose delivery did not succeed at once, as `webhook deliveries` shows it
-    #[arg(long, value_name = "EVENT-ID", required_unless_present = "from",
-          conflicts_with_all = ["from", "to", "types"])]
+    #[arg(long, value_name = "EVENT-ID", conflicts_with_all = ["from", "to", "types"])]
     pub(crate) event: Option<EventId>,
     /// First day or time of the period, such as 2026-11-22 or 2026-11-22T08:00, in the campaign's zone unless an offset
     /// such as +03:00 follows

@@ -31,13 +31,14 @@ pub(crate) async fn run(
                 signature,
             };
             let added = webhooks::add(tables, &scope.into(), new, now).await?;
-            Ok(report_added(&added, now))
+            report_added(tables, added, clock, terminal).await
         }
         WebhookCommand::List { scope } => list(tables, &scope.into(), now).await,
         WebhookCommand::Test(args) => {
             let endpoint = find(tables, args).await?;
+            let zone = tables.zone(&endpoint.scope).await?;
             let TestedEndpoint { endpoint, ping } = webhooks::test(tables, &endpoint, now).await?;
-            let words = ping_words(&endpoint, &ping);
+            let words = ping_words(&endpoint, &ping, zone, clock.now());
             if ping.is_err() {
                 bail!("endpoint_failed", "{words}");
             }
@@ -103,13 +104,23 @@ async fn find(tables: &Tables, args: EndpointArgs) -> Result<Endpoint> {
     webhooks::find(tables, &args.scope.into(), args.endpoint.as_str()).await
 }
 
-/// Standard output has only the secret, for scripts.
-fn report_added(added: &AddedEndpoint, now: Timestamp) -> Report {
-    let AddedEndpoint {
-        endpoint,
-        secret,
-        ping,
-    } = added;
+/// Tests an added endpoint. Standard output has only the secret, for scripts.
+async fn report_added(
+    tables: &Tables,
+    added: AddedEndpoint,
+    clock: &Clock,
+    terminal: &mut Terminal<'_>,
+) -> Result<Report> {
+    let AddedEndpoint { endpoint, secret } = added;
+    let zone = tables.zone(&endpoint.scope).await?;
+    // The test may be interrupted.
+    terminal.print(&secret);
+    terminal.note(&format!(
+        "This is the only time that the secret is shown. The endpoint's id is {}.",
+        endpoint.endpoint
+    ));
+    let tested = webhooks::test_added(tables, endpoint, clock.now()).await;
+    let (TestedEndpoint { endpoint, ping }, now) = (&tested, clock.now());
     let json = extended(
         endpoint_json(endpoint, now),
         [
@@ -124,12 +135,8 @@ fn report_added(added: &AddedEndpoint, now: Timestamp) -> Report {
             endpoint.scope.campaign, endpoint.scope.environment, endpoint.endpoint
         ),
     };
-    let note = format!(
-        "This is the only time that the secret is shown. The endpoint's id is {}.\n{}{then}",
-        endpoint.endpoint,
-        ping_words(endpoint, ping)
-    );
-    Report::new(json, secret.clone()).with_note(note)
+    let note = format!("{}{then}", ping_words(endpoint, ping, zone, now));
+    Ok(Report::new(json, "").with_note(note))
 }
 
 async fn list(tables: &Tables, scope: &Scope, now: Timestamp) -> Result<Report> {
@@ -140,7 +147,8 @@ async fn list(tables: &Tables, scope: &Scope, now: Timestamp) -> Result<Report> 
         extended(endpoint_json(&listed.endpoint, now), [waiting])
     };
     let views: Vec<_> = listed.iter().map(view).collect();
-    let success = format!("LAST SUCCESS ({})", zone.name());
+    // Written once an hour.
+    let success = format!("LAST SUCCESS TO THE HOUR ({})", zone.name());
     let columns = [
         ("ENDPOINT-ID", "/endpoint"),
         ("HOST", "/host"),
@@ -233,18 +241,11 @@ async fn replay(
         let text = format!("{event} is sent again to {}", joined(&hosts));
         return Ok(Report::new(json!({ "event": event, "hosts": hosts }), text));
     }
-    let zone = tables.zone(&scope).await?;
-    let period = Period {
-        from: what.from.map_or(now, |from| from.begin(zone)),
-        to: what.to.map_or(now, |to| to.end(zone)),
-        types: what.types.types,
+    let Some(from) = what.from else {
+        bail!("period_empty", "give --event, or --from");
     };
-    if period.from >= period.to {
-        bail!(
-            "period_empty",
-            "no time is from --from to --to: give --to a later day or time than --from"
-        );
-    }
+    let zone = tables.zone(&scope).await?;
+    let period = Period::new(from, what.to, what.types.types, zone, now)?;
     let hosts = joined(endpoints.iter().map(|endpoint| endpoint.url.host()));
     let question = format!(
         "Read the whole table of submissions, and send {hosts} those of {} that changed last in this time, as they are now?",

@@ -2,12 +2,13 @@
 
 use common::aws::event_queue::QueuedEvent;
 use common::domain::webhook::{
-    Endpoint, EndpointStatus, Event, EventId, EventType, current_events,
+    Endpoint, EndpointStatus, Event, EventId, EventType, current_events, is_known_from_reply,
 };
 use common::store::submissions::Selection;
 use common::store::table_pages::TablePage;
 
 use super::record;
+use crate::cli::Moment;
 use crate::prelude::*;
 use crate::tables::take_pages;
 
@@ -81,16 +82,42 @@ async fn publish(tables: &Tables, events: &[QueuedEvent]) -> Result<()> {
 pub struct Period {
     pub from: Timestamp,
     pub to: Timestamp,
-    /// Empty for those of the endpoint.
+    /// Empty for those of the endpoint, without what the replies to requests told.
     pub types: Vec<EventType>,
 }
 
 impl Period {
-    /// Events that bring the endpoint to the submission's present state. A submission that was never
-    /// changed is known from the reply to its request.
+    pub(crate) fn new(
+        from: Moment,
+        to: Option<Moment>,
+        types: Vec<EventType>,
+        zone: Tz,
+        now: Timestamp,
+    ) -> Result<Self> {
+        let (from, to) = (from.begin(zone), to.map_or(now, |to| to.end(zone)));
+        if from >= to {
+            bail!(
+                "period_empty",
+                "no time is in this period: its end must be a later day or time than its beginning"
+            );
+        }
+        Ok(Self { from, to, types })
+    }
+
+    /// Days or times, as `ops` takes them; an empty end is now.
+    pub fn parse(from: &str, to: &str, zone: Tz, now: Timestamp) -> Result<Self> {
+        let moment = |text: &str| {
+            let parsed = text.parse::<Moment>();
+            parsed.map_err(|why| failure!("time_invalid", "{why}"))
+        };
+        let to = (!to.is_empty()).then(|| moment(to)).transpose()?;
+        Self::new(moment(from)?, to, Vec::new(), zone, now)
+    }
+
+    /// Events that bring the endpoint to the submission's present state.
     fn events(&self, endpoint: &Endpoint, submission: &Submission) -> Vec<QueuedEvent> {
         let is_in = (self.from..self.to).contains(&submission.updated_at);
-        if !is_in || submission.revision == 0 {
+        if !is_in || (self.types.is_empty() && is_known_from_reply(submission)) {
             return Vec::new();
         }
         let is_wanted = |kind: &EventType| {
@@ -101,6 +128,24 @@ impl Period {
             |kind| QueuedEvent::new(submission, &endpoint.endpoint, Event::new(submission, kind));
         types.map(event).collect()
     }
+}
+
+/// [`replay_period`], without showing progress.
+pub async fn replay_period_unseen(
+    tables: &Tables,
+    endpoints: &[Endpoint],
+    period: &Period,
+    clock: &Clock,
+) -> Result<usize> {
+    let mut terminal = Terminal {
+        out: &mut io::sink(),
+        err: &mut io::sink(),
+        input: None,
+        err_is_terminal: false,
+        is_quiet: true,
+        yes: true,
+    };
+    replay_period(tables, endpoints, period, clock, &mut terminal).await
 }
 
 /// Sends the submissions of a time as they are now; returns the number of events.

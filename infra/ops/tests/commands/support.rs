@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt::Display;
-use std::io::BufRead;
+use std::io::{self, BufRead, Write};
 use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output};
@@ -20,6 +20,7 @@ use serde_json::Value;
 use service_tests::service::{DEPLOYMENT_SECRET, Service, env_with};
 use service_tests::text::{list_of, parse_json, text_of};
 use tempfile::TempDir;
+use tokio::sync::mpsc;
 
 /// 2026-03-01T00:00:00Z.
 pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_772_323_200_000);
@@ -351,6 +352,41 @@ pub(crate) async fn run_typing(
         code,
         out: text(out),
         err: text(err),
+    }
+}
+
+/// What a command shows first; the command ends there.
+pub(crate) async fn first_output(command: &str, env: Env, clock: &Clock) -> String {
+    let (sender, mut shown) = mpsc::unbounded_channel();
+    let words = shlex::split(command).expect("quotes that end").into_iter();
+    let args = iter::once("ops".to_owned()).chain(words);
+    let mut terminal = Terminal {
+        out: &mut Shown(sender),
+        err: &mut io::sink(),
+        input: None,
+        err_is_terminal: false,
+        is_quiet: false,
+        yes: false,
+    };
+    let args = args.map(OsString::from);
+    let running = ops_core::run(args, env, clock, &mut terminal, console::serve);
+    tokio::select! {
+        first = shown.recv() => first.expect("it shows something"),
+        code = Box::pin(running) => panic!("it ended with {code}"),
+    }
+}
+
+struct Shown(mpsc::UnboundedSender<String>);
+
+impl Write for Shown {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        let sent = self.0.send(String::from_utf8_lossy(text).into_owned());
+        sent.map_err(io::Error::other)?;
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

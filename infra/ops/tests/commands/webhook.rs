@@ -12,7 +12,7 @@ use service_tests::text::{fields, list_of, parse_json, text_of};
 use service_tests::webhooks::{Answer, Receiver};
 
 use crate::submission::{submission, waiting, write};
-use crate::support::{NOW, Stack, live};
+use crate::support::{NOW, Stack, first_output, live};
 
 const SCOPE: &str = "--campaign chai-bora-2026 --environment live";
 
@@ -102,7 +102,7 @@ async fn endpoint_is_active_once_it_took_a_test_event() {
     );
     assert_contains!(
         ended.err,
-        "127.0.0.1 took the test event. It gets events; functions follow within 5 seconds."
+        "127.0.0.1 took the test event. It gets changes from 2026-03-01 03:00:05 Africa/Dar_es_Salaam on."
     );
     let [ping] = &receiver.received()[..] else {
         panic!("one event");
@@ -140,7 +140,10 @@ async fn endpoint_that_does_not_answer_stays_unproven_until_a_test() {
         .run(format!("webhook add {SCOPE} --url '{}'", receiver.url))
         .await
         .fine();
-    assert_contains!(ended.err, "did not take the test event: status 401");
+    assert_contains!(
+        ended.err,
+        "did not take the test event: status 401; often the secret is wrong"
+    );
     let endpoint = listed(&stack).await;
     assert_eq!(endpoint["status"], "unproven");
     let test = format!("webhook test {SCOPE} {}", text_of(&endpoint["endpoint"]));
@@ -173,6 +176,36 @@ async fn url_that_no_brand_can_have_is_refused_without_its_path() {
         assert_lacks!(refused.message, "hush");
     }
     assert_eq!(stack.audit_actions().await, ["campaign.apply"]);
+}
+
+#[tokio::test]
+async fn secret_is_shown_before_the_test_is_over() {
+    let (stack, receiver) = (Stack::with_chai().await, receiver().await);
+    receiver.answer(Answer::Late(Duration::from_secs(3_600)));
+    let add = format!("webhook add {SCOPE} --url '{}'", receiver.url);
+    let shown = first_output(&add, stack.env.clone(), &stack.clock).await;
+    assert!(shown.starts_with("whsec_"), "{shown}");
+    let endpoint = listed(&stack).await;
+    assert_eq!(endpoint["status"], "unproven");
+    receiver.answer(Answer::Status(204));
+    let test = format!("webhook test {SCOPE} {}", text_of(&endpoint["endpoint"]));
+    stack.fine(test).await;
+    assert!(is_signed_by(&receiver, &[&shown]));
+}
+
+#[tokio::test]
+async fn slow_test_event_proves_no_endpoint() {
+    let (stack, receiver) = (Stack::with_chai().await, receiver().await);
+    receiver.answer(Answer::Late(Duration::from_secs(4)));
+    let added = added(&stack, &receiver).await;
+    assert_eq!(added["ping"]["reason"], "slow");
+    assert_eq!(listed(&stack).await["status"], "unproven");
+    let test = format!("webhook test {SCOPE} {}", text_of(&added["endpoint"]));
+    let refused = stack.refused(&test, "endpoint_failed").await;
+    assert_contains!(
+        refused.message,
+        "it must answer within 3 seconds, and work afterwards"
+    );
 }
 
 #[tokio::test]
@@ -342,7 +375,18 @@ async fn submissions_of_a_period_are_sent_as_they_are_now() {
         updated_at: NOW.after(Duration::from_mins(minutes)),
         ..submission(status.clone(), None)
     };
-    for one in [changed(60, 2), changed(120, 2), changed(60, 0)] {
+    let at_once = changed(60, 1);
+    let from_partner = Submission {
+        upstream: Some(serde_json::from_value(json!({ "code": "OK" })).expect("a message")),
+        created_at: at_once.updated_at,
+        ..at_once
+    };
+    for one in [
+        changed(60, 2),
+        changed(120, 2),
+        changed(60, 0),
+        from_partner,
+    ] {
         write(&stack, &one, None).await;
     }
     write(&stack, &submission(waiting(), None), None).await;
@@ -356,7 +400,9 @@ async fn submissions_of_a_period_are_sent_as_they_are_now() {
     let sent = stack
         .json(format!("{replay} --yes --types prize.won"))
         .await;
-    assert_eq!(sent["count"], 1);
+    assert_eq!(sent["count"], 3, "also what replies told");
+    let neither = stack.run(format!("webhook replay {SCOPE}")).await.misused();
+    assert_contains!(neither, "<--event <EVENT-ID>|--from <TIME>>");
     let empty = format!("webhook replay {SCOPE} --from 2026-03-02 --yes");
     stack.refused(empty, "period_empty").await;
 }
