@@ -10,7 +10,7 @@ use common::random;
 use common::runtime::http_handler::ApiRequest;
 use common::store::submission_writes::SettleResult;
 use common::telemetry;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use crate::CreateSubmission;
 use crate::created::CreatedSubmission;
@@ -84,8 +84,9 @@ impl CreateSubmission {
                 chain.extend(telemetry::error_chain(&error));
                 // Perhaps written, and then no event tells it. Otherwise it is settled after this step's lease
                 // expires.
-                let read = self.submission(&api.scope, before.submission_id).await;
-                Ok(read.unwrap_or(before))
+                let reading = self.submission(&api.scope, before.submission_id);
+                let read = timeout_at(api.deadline, reading).await;
+                Ok(read.ok().and_then(Result::ok).unwrap_or(before))
             }
         }
     }
