@@ -31,7 +31,7 @@ async fn page(console: &Console, scope: &Scope, told: Markup) -> PageResult {
         "Host",
         "Status",
         "Types",
-        "Last success, to the hour",
+        "Last success",
         "Waiting",
         "Action",
     ];
@@ -42,6 +42,7 @@ async fn page(console: &Console, scope: &Scope, told: Markup) -> PageResult {
             p { "No events are sent. A webhook tells the brand's server of decisions that come after its request." }
         } @else {
             (table("Endpoints", &heading, rows))
+            p.soft { "Last success is known to the hour. Rotate makes a new secret." }
             (replay_form(scope, &listed))
         }
         (add_form(scope))
@@ -87,7 +88,7 @@ fn row(scope: &Scope, listed: &ListedEndpoint, zone: Tz, now: Timestamp) -> Mark
                 } @else {
                     (action("test", "Test")) (action("stop", "Stop"))
                 }
-                (action("rotate", "New secret"))
+                (action("rotate", "Rotate"))
                 a href={ (with_query(&remove_path(scope), &[("endpoint", endpoint.endpoint.as_str())])) } { "Remove" span.unseen { " " (endpoint.url.host()) } "…" }
             }
         }
