@@ -96,9 +96,8 @@ impl<'a> Page<'a> {
         let page = html! {
             (DOCTYPE)
             html lang="en" {
-                @if self.is_renewed { meta http-equiv="refresh" content="2"; }
                 (head(html! { (self.title) @if let Some(scope) = self.scope { " · " (scope.campaign) } " · Console" }, scripts))
-                body {
+                body data-renewed[self.is_renewed] {
                     a.skip href="#content" { "Skip to content" }
                     header { a.brand href="/" { img src=(assets::ICON) alt="" width="28" height="28"; "Operator's console" } }
                     nav aria-label="Pages" { (self.navigation()) }

@@ -61,6 +61,10 @@ impl Listings {
         (name, kept)
     }
 
+    fn forget(&self, name: &str) {
+        self.all().retain(|(kept, _)| kept != name);
+    }
+
     fn find(&self, scope: &Scope, filter: &Filter, name: &str) -> Option<Arc<KeptListing>> {
         let all = self.all();
         let (_, kept) = all.iter().find(|(kept, _)| kept == name)?;
@@ -154,7 +158,7 @@ async fn list(console: Console, Named(scope): Named<Scope>, Query(query): Query)
     let content = html! {
         (filter_form(&tables, &scope, &filter).await?)
         @if is_gone {
-            p.paused role="status" { "That list is not kept any more, since the console ended or others were made after it." }
+            p.paused role="status" { "That list is not kept any more, since the console ended, reading it failed, or others were made after it." }
         }
         (found)
         (export_form(console.has(Role::Operator).await?, &scope, &filter))
@@ -257,7 +261,9 @@ async fn read_more(
     let name = form.get("list");
     // The page says so if it is gone.
     if let Some(kept) = console.listings().find(&scope, &filter, name) {
-        kept.listing.lock().await.read_on().await?;
+        let read = kept.listing.lock().await.read_on().await;
+        // What it has read is unknown after a failure.
+        read.inspect_err(|_| console.listings().forget(name))?;
     }
     Ok(Redirect::to(&address(&scope, &filter, &cursor(name, 0))))
 }

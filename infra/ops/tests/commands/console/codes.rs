@@ -230,7 +230,7 @@ async fn a_chosen_file_is_described_and_imported_after_a_confirmation() {
     assert_eq!([first.status.as_u16(), second.status.as_u16()], [303, 303]);
     let mut page = operator.page(&place).await;
     while page.contains("lines are imported") {
-        assert_contains!(page, "http-equiv=\"refresh\"");
+        assert_contains!(page, "data-renewed");
         page = operator.page(&place).await;
     }
     assert_contains!(
