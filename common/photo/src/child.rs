@@ -10,7 +10,7 @@ use common::domain::ReceiptKey;
 use common::domain::receipt::photo::MAX_BYTES;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use crate::decode::decode;
+use crate::decode::{NotDecoded, decode, decode_colors};
 use crate::luma::Luma;
 use crate::protocol::{JOB_VARIABLE, Job, Line, MAX_TEXT_CHARS, MAX_TEXTS, SHOW_VARIABLE};
 use crate::{cascade, sanitized_copy};
@@ -18,20 +18,24 @@ use crate::{cascade, sanitized_copy};
 /// Reads a photo and exits, if a [`PhotoReader`](crate::PhotoReader) started this process. Call it
 /// first in `main`, before any thread starts.
 pub fn serve_if_asked() {
-    answer_if_asked(JOB_VARIABLE, serve);
+    answer_if_asked(JOB_VARIABLE, decode, serve);
 }
 
 /// Copies a photo and exits, if a [`PhotoReader`](crate::PhotoReader) started this process for it.
 /// Functions do not call it and so do not contain the encoder.
 pub fn copy_if_asked() {
-    answer_if_asked(SHOW_VARIABLE, |luma, _| {
+    answer_if_asked(SHOW_VARIABLE, decode_colors, |photo, _| {
         io::stdout()
             .lock()
-            .write_all(&sanitized_copy::encode(&luma)?)
+            .write_all(&sanitized_copy::encode(photo)?)
     });
 }
 
-fn answer_if_asked(variable: &str, answer: fn(Luma, Job) -> io::Result<()>) {
+fn answer_if_asked<T>(
+    variable: &str,
+    decode: fn(&[u8]) -> Result<T, NotDecoded>,
+    answer: fn(T, Job) -> io::Result<()>,
+) {
     let Some(job) = env::var_os(variable) else {
         return;
     };
@@ -40,7 +44,7 @@ fn answer_if_asked(variable: &str, answer: fn(Luma, Job) -> io::Result<()>) {
         .ok_or_else(|| io::Error::other("the job is not text"))
         .and_then(|job| Ok(serde_json::from_str(job)?))
         .and_then(|job| match decode(&photo(job)?) {
-            Ok(luma) => answer(luma, job),
+            Ok(decoded) => answer(decoded, job),
             Err(fault) => tell(&Line::NotDecoded(fault)),
         });
     // The parent treats a missing last line as a crash, as intended here.

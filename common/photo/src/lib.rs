@@ -3,7 +3,7 @@
 //! Photos come from anyone; on some, readers hang, panic or ask for all memory. So a child process
 //! of the same program takes each photo, within limits: [`PhotoReader`] starts it,
 //! [`serve_if_asked`] or [`copy_if_asked`] is the child. There, [`decode`] limits and decodes the
-//! photo to gray pixels ([`luma`]), and `cascade` shows views of them to two [`readers`].
+//! photo ([`luma`]), and `cascade` shows views of them to two [`readers`].
 
 mod cascade;
 mod child;

@@ -1,12 +1,12 @@
 //! JPEG photos.
 
+use image::DynamicImage;
 use zune_core::bytestream::ZCursor;
 use zune_core::colorspace::ColorSpace;
 use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
 
-use super::{NotDecoded, Size, push_gray};
-use crate::luma::Luma;
+use super::{Colors, NotDecoded, Pixels, Size};
 
 /// Scans of a progressive photo: cameras make about ten, each a pass over all pixels.
 const MAX_SCANS: usize = 40;
@@ -43,7 +43,7 @@ pub(super) fn size(photo: &[u8]) -> Option<(u32, u32)> {
     }
 }
 
-pub(super) fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
+pub(super) fn decode(colors: Colors, photo: &[u8]) -> Result<DynamicImage, NotDecoded> {
     // The format's maximum, so that our own limit applies and names the size.
     let longest = usize::from(u16::MAX);
     let options = DecoderOptions::new_safe()
@@ -58,18 +58,30 @@ pub(super) fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
         .info()
         .ok_or_else(|| NotDecoded::damaged("no frame header"))?;
     let size = Size::bounded(u32::from(info.width), u32::from(info.height))?;
-    let is_gray = matches!(
-        decoder.input_colorspace(),
-        Some(ColorSpace::YCbCr | ColorSpace::Luma)
-    );
-    if !is_gray {
-        // CMYK or plain RGB: rare, and decoded only as colors.
+    let input = decoder.input_colorspace();
+    let colors = match size.colors(colors) {
+        Colors::Rgb if input == Some(ColorSpace::Luma) => Colors::Gray,
+        colors => colors,
+    };
+    // CMYK and plain RGB are rare, and decoded only as colors.
+    let is_gray = matches!(input, Some(ColorSpace::YCbCr | ColorSpace::Luma));
+    let channels = match colors {
+        Colors::Gray if is_gray => 1,
+        Colors::Gray | Colors::Rgb => 3,
+    };
+    if channels == 3 {
         decoder.set_options(options.jpeg_set_out_colorspace(ColorSpace::RGB));
     }
-    let mut gray = decoder.decode().map_err(NotDecoded::damaged)?;
-    if !is_gray {
-        let colors = std::mem::replace(&mut gray, Vec::with_capacity(size.pixels()));
-        push_gray(3, &colors, &mut gray);
-    }
-    size.luma(gray, decoder.exif().map(Vec::as_slice))
+    let decoded = decoder.decode().map_err(NotDecoded::damaged)?;
+    let pixels = if colors == Colors::Gray && channels == 3 {
+        let mut gray = Pixels::new(colors, size);
+        gray.push(channels, &decoded);
+        gray
+    } else {
+        Pixels {
+            colors,
+            bytes: decoded,
+        }
+    };
+    size.upright(pixels, decoder.exif().map(Vec::as_slice))
 }

@@ -1,5 +1,5 @@
-//! Decodes a photo to gray pixels. The first bytes tell the format; sizes are limited before any
-//! pixel is decoded.
+//! Decodes a photo to gray pixels, or to colors for a copy. The first bytes tell the format; sizes
+//! are limited before any pixel is decoded.
 
 mod jpeg;
 mod png;
@@ -10,13 +10,15 @@ use std::fmt;
 use common::domain::receipt::photo::MAX_BYTES;
 use common::domain::{PhotoFault, PhotoType};
 use image::metadata::Orientation;
-use image::{DynamicImage, GrayImage};
+use image::{DynamicImage, GrayImage, RgbImage};
 
 use crate::luma::Luma;
 
 /// Phones take 12 million, some 40 million, which fit into the child's memory.
 pub const MAX_PIXELS: u64 = 40_000_000;
 pub const MAX_SIDE: u32 = 16_384;
+/// A larger photo is copied in gray: colors take three times the memory.
+const MAX_COLOR_PIXELS: usize = 20_000_000;
 
 const MAX_CAUSE_CHARS: usize = 200;
 
@@ -53,6 +55,10 @@ impl NotDecoded {
         Self::damaged("its pixels do not fit into memory")
     }
 
+    fn other_pixels() -> Self {
+        Self::damaged("not as many pixels as its size")
+    }
+
     /// True if the file is no image at all; a person may recognize something in any other.
     pub fn is_no_picture(&self) -> bool {
         PhotoFault::from(self) == PhotoFault::NotDecoded
@@ -73,14 +79,32 @@ impl From<&NotDecoded> for PhotoFault {
 /// Decodes a photo to gray pixels, upright, with transparent parts as white paper. A truncated JPEG
 /// gives the part that is there, and gray for the rest. Retrying never helps.
 pub fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
+    let image = decode_to(Colors::Gray, photo)?.into_luma8();
+    let (width, height) = image.dimensions();
+    let side = |side: u32| usize::try_from(side).unwrap_or(usize::MAX);
+    Luma::new(side(width), side(height), image.into_raw()).ok_or_else(NotDecoded::other_pixels)
+}
+
+/// Like [`decode`], in colors. A photo of more than [`MAX_COLOR_PIXELS`] stays gray.
+pub(crate) fn decode_colors(photo: &[u8]) -> Result<DynamicImage, NotDecoded> {
+    decode_to(Colors::Rgb, photo)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Colors {
+    Gray,
+    Rgb,
+}
+
+fn decode_to(colors: Colors, photo: &[u8]) -> Result<DynamicImage, NotDecoded> {
     if u64::try_from(photo.len()).is_ok_and(|bytes| bytes > MAX_BYTES) {
         return Err(NotDecoded::TooManyBytes);
     }
     let photo_type = PhotoType::from_magic_bytes(photo).ok_or(NotDecoded::NotAnImage)?;
     let decoded = match photo_type {
-        PhotoType::Jpeg => jpeg::decode(photo),
-        PhotoType::Png => png::decode(photo),
-        PhotoType::Webp => webp::decode(photo),
+        PhotoType::Jpeg => jpeg::decode(colors, photo),
+        PhotoType::Png => png::decode(colors, photo),
+        PhotoType::Webp => webp::decode(colors, photo),
     };
     match decoded {
         Err(NotDecoded::Damaged(_)) if !has_size(photo_type, photo) => Err(NotDecoded::NoHeader),
@@ -121,39 +145,75 @@ impl Size {
         usize::try_from(self.width * self.height).unwrap_or(usize::MAX)
     }
 
+    fn colors(self, wanted: Colors) -> Colors {
+        if self.pixels() > MAX_COLOR_PIXELS {
+            Colors::Gray
+        } else {
+            wanted
+        }
+    }
+
     /// Turns the picture upright by its EXIF data, if readable.
-    fn luma(self, gray: Vec<u8>, exif: Option<&[u8]>) -> Result<Luma, NotDecoded> {
+    fn upright(self, pixels: Pixels, exif: Option<&[u8]>) -> Result<DynamicImage, NotDecoded> {
+        let Self { width, height } = self;
         let exif = exif.map(|exif| exif.strip_prefix(b"Exif\0\0").unwrap_or(exif));
         let orientation = exif.and_then(Orientation::from_exif_chunk);
-        let upright = |image: GrayImage| {
-            let mut image = DynamicImage::from(image);
-            image.apply_orientation(orientation.unwrap_or(Orientation::NoTransforms));
-            let image = image.into_luma8();
-            let (width, height) = image.dimensions();
-            let (width, height) = (width.try_into().ok()?, height.try_into().ok()?);
-            Luma::new(width, height, image.into_raw())
+        let image = match pixels.colors {
+            Colors::Gray => {
+                GrayImage::from_raw(width, height, pixels.bytes).map(DynamicImage::from)
+            }
+            Colors::Rgb => RgbImage::from_raw(width, height, pixels.bytes).map(DynamicImage::from),
         };
-        GrayImage::from_raw(self.width, self.height, gray)
-            .and_then(upright)
-            .ok_or_else(|| NotDecoded::damaged("not as many pixels as its size"))
+        let mut image = image.ok_or_else(NotDecoded::other_pixels)?;
+        image.apply_orientation(orientation.unwrap_or(Orientation::NoTransforms));
+        Ok(image)
     }
 }
 
-/// Appends gray values of samples with 1 to 4 channels: gray or colors, perhaps with alpha, which is
-/// blended with white.
-fn push_gray(channels: usize, samples: &[u8], gray: &mut Vec<u8>) {
-    match channels {
-        1 => gray.extend_from_slice(samples),
-        2 => extend(gray, samples, |[g, a]| on_white(g, a)),
-        3 => extend(gray, samples, brightness),
-        _ => extend(gray, samples, |[r, g, b, a]| {
-            on_white(brightness([r, g, b]), a)
-        }),
-    }
+/// One byte for each pixel, or three.
+struct Pixels {
+    colors: Colors,
+    bytes: Vec<u8>,
 }
 
-fn extend<const N: usize>(gray: &mut Vec<u8>, samples: &[u8], value: impl Fn([u8; N]) -> u8) {
-    gray.extend(samples.as_chunks().0.iter().map(|pixel| value(*pixel)));
+impl Pixels {
+    fn new(colors: Colors, size: Size) -> Self {
+        let channels = match colors {
+            Colors::Gray => 1,
+            Colors::Rgb => 3,
+        };
+        Self {
+            colors,
+            bytes: Vec::with_capacity(size.pixels().saturating_mul(channels)),
+        }
+    }
+
+    /// Appends samples with 1 to 4 channels: gray or colors, perhaps with alpha, which is blended
+    /// with white.
+    fn push(&mut self, channels: usize, samples: &[u8]) {
+        match (self.colors, channels) {
+            (Colors::Gray, 1) | (Colors::Rgb, 3) => self.bytes.extend_from_slice(samples),
+            (Colors::Gray, 2) => self.extend(samples, |[g, a]| [on_white(g, a)]),
+            (Colors::Gray, 3) => self.extend(samples, |pixel| [brightness(pixel)]),
+            (Colors::Gray, _) => {
+                self.extend(samples, |[r, g, b, a]| [on_white(brightness([r, g, b]), a)])
+            }
+            (Colors::Rgb, 1) => self.extend(samples, |[g]| [g; 3]),
+            (Colors::Rgb, 2) => self.extend(samples, |[g, a]| [on_white(g, a); 3]),
+            (Colors::Rgb, _) => {
+                self.extend(samples, |[r, g, b, a]| [r, g, b].map(|c| on_white(c, a)));
+            }
+        }
+    }
+
+    fn extend<const N: usize, const M: usize>(
+        &mut self,
+        samples: &[u8],
+        value: impl Fn([u8; N]) -> [u8; M],
+    ) {
+        let pixels = samples.as_chunks().0.iter();
+        self.bytes.extend(pixels.flat_map(|pixel| value(*pixel)));
+    }
 }
 
 /// BT.601 luma, with weights in 1/256.

@@ -2,10 +2,10 @@
 
 use std::io::Cursor;
 
+use image::DynamicImage;
 use png::{Decoder, Limits, Transformations};
 
-use super::{NotDecoded, Size, push_gray};
-use crate::luma::Luma;
+use super::{Colors, NotDecoded, Pixels, Size};
 
 /// Decoder's memory for rows and ancillary chunks: a row of 16,384 pixels of 8 bytes is 128 KiB, an
 /// EXIF block 64 KiB.
@@ -20,7 +20,7 @@ pub(super) fn size(photo: &[u8]) -> Option<(u32, u32)> {
     ))
 }
 
-pub(super) fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
+pub(super) fn decode(colors: Colors, photo: &[u8]) -> Result<DynamicImage, NotDecoded> {
     let mut decoder = Decoder::new_with_limits(
         Cursor::new(photo),
         Limits {
@@ -36,7 +36,7 @@ pub(super) fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
     let mut reader = decoder.read_info().map_err(NotDecoded::damaged)?;
     let (color_type, _) = reader.output_color_type();
     let channels = color_type.samples();
-    let mut gray = Vec::with_capacity(size.pixels());
+    let mut shown = Pixels::new(size.colors(colors), size);
     if reader.info().interlaced {
         // Rows come in seven passes and are in order only at the end.
         let bytes = reader.output_buffer_size();
@@ -44,11 +44,11 @@ pub(super) fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
         reader
             .next_frame(&mut pixels)
             .map_err(NotDecoded::damaged)?;
-        push_gray(channels, &pixels, &mut gray);
+        shown.push(channels, &pixels);
     } else {
         while let Some(row) = reader.next_row().map_err(NotDecoded::damaged)? {
-            push_gray(channels, row.data(), &mut gray);
+            shown.push(channels, row.data());
         }
     }
-    size.luma(gray, reader.info().exif_metadata.as_deref())
+    size.upright(shown, reader.info().exif_metadata.as_deref())
 }

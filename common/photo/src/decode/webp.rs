@@ -3,10 +3,10 @@
 
 use std::io::Cursor;
 
+use image::DynamicImage;
 use image_webp::WebPDecoder;
 
-use super::{NotDecoded, Size, push_gray};
-use crate::luma::Luma;
+use super::{Colors, NotDecoded, Pixels, Size};
 
 /// `RIFF`, the file's length and `WEBP`.
 const FILE_HEADER_BYTES: usize = 12;
@@ -19,7 +19,7 @@ pub(super) fn size(photo: &[u8]) -> Option<(u32, u32)> {
     Chunks(photo.get(FILE_HEADER_BYTES..)?).find_map(|chunk| chunk.size())
 }
 
-pub(super) fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
+pub(super) fn decode(colors: Colors, photo: &[u8]) -> Result<DynamicImage, NotDecoded> {
     for chunk in Chunks(photo.get(FILE_HEADER_BYTES..).unwrap_or_default()) {
         chunk.check()?;
     }
@@ -35,12 +35,12 @@ pub(super) fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
     decoder
         .read_image(&mut pixels)
         .map_err(NotDecoded::damaged)?;
-    let mut gray = Vec::with_capacity(size.pixels());
-    push_gray(channels, &pixels, &mut gray);
+    let mut shown = Pixels::new(size.colors(colors), size);
+    shown.push(channels, &pixels);
     drop(pixels);
     decoder.set_memory_limit(METADATA_BYTES);
     let exif = decoder.exif_metadata().ok().flatten();
-    size.luma(gray, exif.as_deref())
+    size.upright(shown, exif.as_deref())
 }
 
 /// Chunks of a RIFF file, up to the first broken one.

@@ -6,6 +6,9 @@ use photo::{PhotoReader, Unreadable};
 
 use crate::prelude::*;
 
+/// Content type of a copy.
+pub const COPY_TYPE: &str = "image/jpeg";
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShownPhoto {
     Copy(Vec<u8>),

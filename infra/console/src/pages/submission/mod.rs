@@ -7,7 +7,7 @@ use axum::extract::Path;
 use axum::http::header::CONTENT_TYPE;
 use common::domain::submission::{State, SubmissionStatus};
 use ops_core::phones;
-use ops_core::review::photo::{PhotoCopier, ShownPhoto};
+use ops_core::review::photo::{COPY_TYPE, PhotoCopier, ShownPhoto};
 use ops_core::submissions::timeline::Event;
 use ops_core::submissions::view::SubmissionView;
 use ops_core::submissions::{self, Disclosure};
@@ -60,7 +60,7 @@ async fn photo(console: &Console, id: &str) -> PageResult<Response> {
     let copier = PhotoCopier::new(&tables)?;
     let copied = copier.copy(&submission.scope, receipt, &recorded).await?;
     match copied.shown {
-        ShownPhoto::Copy(photo) => Ok(([(CONTENT_TYPE, "image/png")], photo).into_response()),
+        ShownPhoto::Copy(photo) => Ok(([(CONTENT_TYPE, COPY_TYPE)], photo).into_response()),
         ShownPhoto::Nothing(why) => Err(Failure::new("photo_not_shown", why).into()),
     }
 }

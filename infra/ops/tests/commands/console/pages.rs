@@ -213,7 +213,7 @@ async fn a_photo_is_shown_as_a_copy_after_a_row() {
     assert_contains!(operator.page(&path(&waits)).await, "Show the photo");
     assert_lacks!(operator.page(&path(&typed)).await, "Show the photo");
     let copy = download(&operator, &path(&waits), "show=photo").await;
-    assert_contains!(copy, "content-type: image/png", "PNG");
+    assert_contains!(copy, "content-type: image/jpeg", "JFIF");
     assert_lacks!(copy, "GPS", "behind the picture");
     assert_looked(&stack, &waits.submission_id.to_string(), "photo").await;
 }
