@@ -382,6 +382,7 @@ fn an_output_is_the_env_file_of_ops() {
         "PARTNER_QUEUE_URL",
         "PHOTOS_BUCKET",
         "STAGE",
+        "TAX_AUTHORITY_URL",
         "TAX_QUEUE_URL",
     ];
     assert_eq!(

@@ -8,6 +8,27 @@ import { decideBy, seen } from '../stage.mjs';
 const WAITING = 100;
 
 export default function ({ visit, look, screenshots }) {
+  /** The tax authority's record is shown before the decision, and forgotten with another code. */
+  async function tryLookUp(page, form) {
+    const looked = form.locator('.looked');
+    await form.locator('[name=code]').fill('GOOD010099');
+    await form.locator('[name=time]').fill('25:00');
+    await page.keyboard.press('Enter');
+    await form.locator('.missing', { hasText: 'hours and minutes' }).waitFor();
+    await form.locator('[name=time]').fill('10:15:30');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Enter');
+    await looked.locator('[data-answer=found]', { hasText: 'DUKA KUU' }).waitFor();
+    assert.ok(await form.isVisible(), 'it decides nothing');
+    await look(page, 'review-accept');
+    await form.locator('[name=code]').fill('NONE010099');
+    assert.equal(await looked.textContent(), '', 'the answer was about another code');
+    await page.keyboard.press('Enter');
+    await looked.getByText('does not know this code').waitFor();
+    await form.locator('[name=time]').fill('');
+    await form.locator('[name=code]').fill('READ');
+  }
+
   /** The form for accepting stays open until it can be sent. */
   async function tryForm(page) {
     const form = page.locator('.card:visible .accepting');
@@ -26,13 +47,32 @@ export default function ({ visit, look, screenshots }) {
     await page.keyboard.press('Backspace');
     await page.keyboard.press('Enter');
     await said('6 to 40 letters and digits');
-    await look(page, 'review-accept');
+    await tryLookUp(page, form);
     await page.keyboard.press('Escape');
     assert.ok(await form.isHidden());
     await page.keyboard.press('a');
     assert.equal(await form.locator('[name=code]').inputValue(), 'READ', 'what was typed is there again');
     await form.locator('[name=code]').fill('');
   }
+
+  visit('what waits is listed by reason, and each is one click away', '/campaigns/duka-kuu-2026/live/review/waiting', async (page) => {
+    await look(page, 'waiting');
+    const count = () => page.locator('tbody tr').count();
+    const all = await count();
+    await page.selectOption('[name=reason]', { index: 1 });
+    await page.click('text=Show');
+    await page.waitForURL(/reason=\w/);
+    assert.ok((await count()) > 0 && (await count()) < all, 'some of them');
+    const link = page.locator('tbody a').first();
+    const reference = await link.textContent();
+    await link.click();
+    await page.locator('.card:visible', { hasText: reference }).waitFor();
+    await page.locator('.card:visible').getByText('Waiting with the same basket').click();
+    await page.getByText('longest waiting have the same products').waitFor();
+    await page.click('text=Reject those ticked');
+    await page.getByText('Each consumer will read').waitFor();
+    await look(page, 'waiting-reject');
+  });
 
   visit('a hundred waiting receipts are decided by keyboard alone', '/campaigns/duka-kuu-2026/live/review', async (page) => {
     const started = Date.now();

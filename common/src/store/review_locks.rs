@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::write::Sent;
-use super::{StoreResult, read_time};
+use super::{StoreResult, read_text, read_time};
 use crate::domain::{Scope, SubmissionId, Timestamp};
 
 /// Longer than a look at a receipt, short enough for the next reviewer to wait.
@@ -20,10 +20,10 @@ const FREE_OR_OWN: &str =
 const HOLDER: &str = "holder";
 const HELD_UNTIL: &str = "held_until";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReviewLock {
     Acquired,
-    HeldUntil(Timestamp),
+    Held { until: Timestamp, holder: String },
 }
 
 store! {
@@ -54,8 +54,11 @@ impl ReviewLocks {
         Ok(match sent {
             Sent::Written(_) => ReviewLock::Acquired,
             Sent::Refused(found) => {
-                let held = found.and_then(|item| read_time(&item, HELD_UNTIL));
-                ReviewLock::HeldUntil(held.unwrap_or(until))
+                let found = found.unwrap_or_default();
+                ReviewLock::Held {
+                    until: read_time(&found, HELD_UNTIL).unwrap_or(until),
+                    holder: read_text(&found, HOLDER).unwrap_or_default().to_owned(),
+                }
             }
         })
     }

@@ -7,7 +7,7 @@ use common::aws::settle_queue::SettleMessage;
 use common::domain::{Environment, Submission};
 
 use crate::SettleReceipts;
-use crate::throttle::SeenSlot;
+use common::app::lookup_throttle::SeenSlot;
 
 const TURN_TIMEOUT: Duration = Duration::from_secs(1);
 

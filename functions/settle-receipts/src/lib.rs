@@ -3,7 +3,7 @@
 //! - `step` verifies the receipt and writes the outcome;
 //! - `step_outcome` purely turns an answer into a transition;
 //! - `evidence` finds code and time in a photo;
-//! - `lookup` asks the tax authority, throttled by `throttle`;
+//! - `lookup` asks the tax authority, throttled by [`lookup_throttle`](common::app::lookup_throttle);
 //! - `fairness` lets campaigns take turns.
 
 mod evidence;
@@ -11,7 +11,6 @@ mod fairness;
 mod lookup;
 mod step;
 mod step_outcome;
-mod throttle;
 
 use common::app::job::EventContext;
 use common::app::settlement::Worker;
@@ -24,14 +23,11 @@ use common::error::Error;
 use common::runtime::event_handler::EventHandler;
 use common::runtime::sqs_batch::{Settle, SqsBatchResponse, SqsEvent, settle_each};
 use common::store::turns::Turns;
-use common::telemetry;
 use common::upstream::tax_authority::client::{Limits, TaxAuthority};
 use photo::PhotoReader;
 
 use crate::fairness::Choice;
-use crate::throttle::{SeenSlot, Throttle};
-
-pub const TAX_AUTHORITY: &str = "TAX_AUTHORITY_URL";
+use common::app::lookup_throttle::{SeenSlot, Throttle};
 
 pub struct SettleReceipts {
     worker: Worker,
@@ -48,17 +44,7 @@ impl EventHandler for SettleReceipts {
     fn connect(context: &EventContext) -> Result<Self, ConfigError> {
         let EventContext { env, aws, .. } = context;
         let worker = Worker::new(context, "settle-receipts", Dependency::TaxAuthority)?;
-        let base = env.required(TAX_AUTHORITY)?;
-        let authority = TaxAuthority::new(&base, Limits::default()).map_err(|error| {
-            tracing::error!(
-                error = telemetry::cause(&error),
-                "the tax authority's base URL is refused"
-            );
-            ConfigError::Malformed {
-                variable: TAX_AUTHORITY,
-                expected: "a base URL such as https://verify.tra.go.tz",
-            }
-        })?;
+        let authority = TaxAuthority::from_env(env, Limits::default())?;
         Ok(Self {
             photos: Photos::from_env(env, aws)?,
             reader: PhotoReader::from_env(env)?,

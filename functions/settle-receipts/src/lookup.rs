@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::SettleReceipts;
 use crate::step_outcome::StepOutcome;
-use crate::throttle::{SeenSlot, SlotPermit};
+use common::app::lookup_throttle::{SeenSlot, SlotPermit};
 
 /// Less time leaves the look-up to the next step.
 const MIN_LOOKUP_TIME: Duration = Duration::from_secs(15);

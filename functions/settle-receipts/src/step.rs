@@ -19,7 +19,7 @@ use crate::SettleReceipts;
 use crate::evidence::PhotoContent;
 use crate::lookup::LookupTime;
 use crate::step_outcome::StepOutcome;
-use crate::throttle::SeenSlot;
+use common::app::lookup_throttle::SeenSlot;
 
 /// A step, final write included, ends within its lease, even by a clock that is ahead.
 const VERIFY_TIMEOUT: Duration = STEP_LEASE

@@ -19,6 +19,8 @@ const ENDED = 'the console does not answer, so this is hardly written. It may ha
 const UNSEEN = 'This key did not count: the receipt had only just appeared. Press it again.';
 const CODE_MISSING = 'Type the receipt’s code, or tick that it cannot be read.';
 const CODE_INVALID = 'A receipt’s code has 6 to 40 letters and digits. Read it from the receipt again.';
+const TIME_INVALID = 'A receipt’s time has hours and minutes, such as 14:05:33.';
+const LOOKING_UP = 'The tax authority is asked. Wait for the answer, or clear the time to accept without it.';
 const ENTRIES_INVALID = 'Type how many entries it gets.';
 
 let cards = [];
@@ -38,6 +40,12 @@ const encoded = (fields) => new URLSearchParams({ screen: review.dataset.screen,
 /** Sends a form. No answer counts as a reply. */
 const send = (path, fields, options) =>
   fetch(`${location.pathname}/${path}`, { method: 'POST', body: encoded(fields), ...options }).catch(() => ({ ok: false, text: async () => ENDED }));
+
+/** A reply's text. A console without a session replies with a page. */
+async function textOf(reply) {
+  const text = await reply.text();
+  return text.startsWith('<!DOCTYPE') ? new DOMParser().parseFromString(text, 'text/html').querySelector('main').textContent : text;
+}
 
 function say(text, kind = '') {
   const said = byId('said');
@@ -85,7 +93,7 @@ async function fetchAhead() {
     const reply = await send('next');
     if (reply.status === 204) break;
     if (!reply.ok) {
-      say(await reply.text(), 'bad');
+      say(await textOf(reply), 'bad');
       break;
     }
     const template = document.createElement('template');
@@ -133,7 +141,7 @@ async function write(given) {
   answers = answers.filter((one) => one !== given);
   if (hasLeft) return;
   const { card } = given;
-  const told = reply.status === 204 ? 'written.' : await reply.text();
+  const told = reply.status === 204 ? 'written.' : await textOf(reply);
   if (reply.ok || reply.status === 409) card.remove();
   else {
     // Shown at once, so that the message is about the receipt below.
@@ -159,7 +167,7 @@ async function skip(card) {
   drop((one) => one === card);
   say(`${card.dataset.ref}: skipped.`);
   const reply = await send('skip', { id: card.dataset.id });
-  if (!reply.ok) say(await reply.text(), 'bad');
+  if (!reply.ok) say(await textOf(reply), 'bad');
   fetchAhead();
 }
 
@@ -182,10 +190,45 @@ function closeForm(card) {
   photoOf(card).classList.remove('near');
 }
 
+/** Code and time to look up; empty without both. */
+function toLookUp(form) {
+  const { code, time } = form.elements;
+  return time?.value && !code.disabled ? `${code.value} ${time.value}` : '';
+}
+
+/** Asks the tax authority, and shows its answer unless code or time changed meanwhile. */
+async function lookUp(card) {
+  const form = formOf(card);
+  const looked = form.querySelector('.looked');
+  const asked = toLookUp(form);
+  const { code, time, entries } = form.elements;
+  form.dataset.asked = asked;
+  looked.textContent = 'The tax authority is asked …';
+  const reply = await send('lookup', { id: card.dataset.id, code: code.value, time: time.value });
+  const text = await textOf(reply);
+  if (form.dataset.asked !== asked) return;
+  form.dataset.answered = asked;
+  form.querySelector('.missing').textContent = '';
+  if (reply.ok) looked.innerHTML = text;
+  else looked.textContent = text;
+  const counted = looked.querySelector('[data-entries]')?.dataset.entries;
+  if (counted && entries.value === entries.defaultValue) entries.value = counted;
+}
+
+/** Forgets the answer about another code or time. */
+function forgetLookUp(form) {
+  const looked = form.querySelector('.looked');
+  if (!looked || form.dataset.asked === toLookUp(form)) return;
+  delete form.dataset.asked;
+  delete form.dataset.answered;
+  looked.replaceChildren();
+}
+
 /** The first incomplete field, and the reason. */
-function missing({ code, entries }) {
+function missing({ code, time, entries }) {
   if (code && !code.disabled && code.validity.valueMissing) return [code, CODE_MISSING];
   if (code && !code.disabled && !code.validity.valid) return [code, CODE_INVALID];
+  if (time && !time.validity.valid) return [time, TIME_INVALID];
   return entries.validity.valid ? [] : [entries, ENTRIES_INVALID];
 }
 
@@ -195,21 +238,33 @@ review.addEventListener('submit', (event) => {
   const [field, text] = missing(form.elements);
   form.querySelector('.missing').textContent = text ?? '';
   if (field) return field.focus();
+  const asked = toLookUp(form);
+  if (asked && form.dataset.asked !== asked) return lookUp(form.closest('.card'));
+  if (asked && form.dataset.answered !== asked) {
+    form.querySelector('.missing').textContent = LOOKING_UP;
+    return undefined;
+  }
   answer(form.closest('.card'), { verdict: 'accept', ...Object.fromEntries(new FormData(form)) }, 'accepted');
 });
 review.addEventListener('input', ({ target }) => {
   const { code, without } = target.form.elements;
+  forgetLookUp(target.form);
   if (target === without) code.disabled = without.checked;
   // The rest of a code may follow, but no other character.
   const isCode = !code || code.disabled || !/[^\s\p{Pd}\p{L}\p{N}]/u.test(code.value);
   target.form.querySelector('.missing').textContent = isCode ? '' : CODE_INVALID;
+});
+// A left field is complete.
+review.addEventListener('change', ({ target }) => {
+  const [field, text] = missing(target.form.elements);
+  if (field === target && target.value) target.form.querySelector('.missing').textContent = text;
 });
 
 async function heartbeat() {
   if (hasLeft) return;
   if (performance.now() - usedAt > LEAVE_AFTER_MS) return leave('Released to other reviewers after five minutes. Press any key, or touch the page, to continue.');
   const reply = await send('heartbeat');
-  if (!reply.ok) return say(await reply.text(), 'bad');
+  if (!reply.ok) return say(await textOf(reply), 'bad');
   const { progress, lost } = await reply.json();
   byId('progress').textContent = progress;
   const isLost = (card) => lost.includes(card.dataset.id);
@@ -318,7 +373,7 @@ byId('reopening').addEventListener('close', async () => {
   if (dialog.returnValue !== 'yes') return;
   dialog.returnValue = '';
   const reply = await send('reopen', { name: byId('name').value, why: byId('why').value });
-  say(await reply.text(), reply.ok ? '' : 'bad');
+  say(await textOf(reply), reply.ok ? '' : 'bad');
   byId('why').value = '';
 });
 document.addEventListener('visibilitychange', () => {

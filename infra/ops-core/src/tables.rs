@@ -2,8 +2,12 @@
 
 use std::pin::pin;
 
+use common::app::lookup_throttle::Throttle;
 use common::aws::deployment_secret::DeploymentSecrets;
 use common::aws::event_queue::EventQueue;
+use common::config;
+use common::domain::Dependency;
+use common::domain::receipt::schedule::LOOKUP_INTERVAL;
 use common::store::api_keys::ApiKeys;
 use common::store::breakers::{BreakerState, Breakers};
 use common::store::campaign_versions::CampaignVersions;
@@ -16,6 +20,7 @@ use common::store::statistics::Statistics;
 use common::store::submission_writes::SubmissionStore;
 use common::store::submissions::Submissions;
 use common::store::table_pages::TablePage;
+use common::store::turns::Turns;
 use common::store::webhook_deliveries::WebhookDeliveries;
 use common::store::webhook_endpoints::WebhookEndpoints;
 use futures_util::Stream;
@@ -95,6 +100,14 @@ impl Tables {
     /// Draws without the guard: a freeze's row has the commitment, which needs the entries.
     pub(crate) fn freeze_locks(&self) -> Result<Draws, ConfigError> {
         Draws::from_env(&self.env, &self.audit.unguarded().dynamodb())
+    }
+
+    /// Slots of look-ups without the guard: they change no record.
+    pub(crate) fn lookup_throttle(&self) -> Result<Throttle, ConfigError> {
+        let client = self.audit.unguarded().dynamodb();
+        let turns = Turns::from_env(&self.env, &client, Dependency::TaxAuthority)?;
+        let interval = config::retry_speedup(&self.env)?.apply(LOOKUP_INTERVAL);
+        Ok(Throttle::new(turns, interval).on_operators_machine())
     }
 
     /// Locks without the guard: they only change who looks.

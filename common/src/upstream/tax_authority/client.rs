@@ -9,9 +9,11 @@ use reqwest::{Request, Url};
 
 use super::answer::{LookupAnswer, PortalError, UnexpectedPage};
 use super::page;
+use crate::config::{ConfigError, Env};
 use crate::domain::{ReceiptTime, VerificationCode};
 use crate::upstream::http_client::{self, Addresses, HttpClient, Timeouts, TransportError};
 
+pub const VARIABLE: &str = "TAX_AUTHORITY_URL";
 const LOOKUP_PATH: &str = "/Verify/Verified";
 /// The portal accepts browsers only.
 const BROWSER: HeaderValue = HeaderValue::from_static(
@@ -57,6 +59,13 @@ pub struct TaxAuthority {
 pub struct InvalidBaseUrl;
 
 impl TaxAuthority {
+    pub fn from_env(env: &Env, limits: Limits) -> Result<Self, ConfigError> {
+        Self::new(&env.required(VARIABLE)?, limits).map_err(|_| ConfigError::Malformed {
+            variable: VARIABLE,
+            expected: "a base URL such as https://verify.tra.go.tz",
+        })
+    }
+
     /// Use `http` only for a local portal.
     pub fn new(base: &str, limits: Limits) -> Result<Self, InvalidBaseUrl> {
         let base = Url::parse(base).map_err(|_| InvalidBaseUrl)?;

@@ -9,6 +9,7 @@ use common::aws::secrets as partner_secrets;
 use common::config;
 use common::domain::receipt::judgement::FISCAL_OFFSET;
 use common::upstream::http_client;
+use common::upstream::tax_authority::client;
 use tokio::sync::mpsc;
 
 use super::{
@@ -112,7 +113,7 @@ impl Emulators {
                 PARTNER_SECRETS_PREFIX.to_owned(),
             ),
             (http_client::ADDRESSES_VARIABLE, "any".to_owned()),
-            (settle_receipts::TAX_AUTHORITY, text(tax_authority)),
+            (client::VARIABLE, text(tax_authority)),
             (config::RETRY_SPEEDUP, options.speedup.to_string()),
         ]
         .into();

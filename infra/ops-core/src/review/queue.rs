@@ -30,13 +30,32 @@ struct Listed {
 #[derive(Debug)]
 pub struct ReviewQueue {
     scope: Scope,
-    /// Names this screen among all reviewers' screens.
+    /// A reviewer's name and screen, such as `asha 0123456789abcdef`.
     holder: String,
     listed: Option<Listed>,
     claimed: BTreeSet<SubmissionId>,
     /// Times before which not to try: others have it, or this reviewer answered or skipped it.
     not_before: HashMap<SubmissionId, Timestamp>,
     given: u64,
+    /// Asked for by its id; locked already.
+    first: Option<ClaimedSubmission>,
+}
+
+#[derive(Clone, Debug)]
+pub enum First {
+    /// The next one given.
+    Claimed,
+    HeldBy(String),
+    /// The service's turn, or settled.
+    NotWaiting(Submission),
+    /// The second person has to be another one.
+    AcceptedByYou,
+    Unknown,
+}
+
+/// The name of a reviewer with a lock.
+pub fn reviewer(holder: &str) -> &str {
+    holder.rsplit_once(' ').map_or(holder, |(name, _)| name)
 }
 
 impl ReviewQueue {
@@ -49,6 +68,7 @@ impl ReviewQueue {
             claimed,
             not_before,
             given: 0,
+            first: None,
         }
     }
 
@@ -58,6 +78,9 @@ impl ReviewQueue {
         locks: &ReviewLocks,
         now: Timestamp,
     ) -> Result<Option<ClaimedSubmission>> {
+        if let Some(first) = self.first.take() {
+            return Ok(Some(first));
+        }
         let (identity, by) = (
             tables.audit.identity().await?,
             tables.audit.operator_name().await?,
@@ -65,7 +88,7 @@ impl ReviewQueue {
         self.list(tables, now).await?;
         while let Some(id) = self.candidate(now) {
             match locks.acquire(&self.scope, id, &self.holder, now).await? {
-                ReviewLock::HeldUntil(until) => {
+                ReviewLock::Held { until, .. } => {
                     // Its lock may be released earlier.
                     self.not_before
                         .insert(id, until.min(now.after(LIST_LIFETIME)));
@@ -91,6 +114,44 @@ impl ReviewQueue {
         Ok(None)
     }
 
+    /// Locks the submission with this id, to be given next.
+    pub async fn put_first(
+        &mut self,
+        tables: &Tables,
+        locks: &ReviewLocks,
+        id: SubmissionId,
+        now: Timestamp,
+    ) -> Result<First> {
+        let (identity, by) = (
+            tables.audit.identity().await?,
+            tables.audit.operator_name().await?,
+        );
+        let Some(found) = tables.submissions().get(&self.scope, id).await? else {
+            return Ok(First::Unknown);
+        };
+        if found.assignee() != Some(Assignee::Operator) {
+            return Ok(First::NotWaiting(found));
+        }
+        let Some(claimed) = wanted(found, identity, &by) else {
+            return Ok(First::AcceptedByYou);
+        };
+        Ok(
+            match locks.acquire(&self.scope, id, &self.holder, now).await? {
+                ReviewLock::Held { holder, .. } => First::HeldBy(reviewer(&holder).to_owned()),
+                ReviewLock::Acquired => {
+                    self.claimed.insert(id);
+                    self.first = Some(claimed);
+                    First::Claimed
+                }
+            },
+        )
+    }
+
+    /// True while the submission is on this screen.
+    pub fn has(&self, id: SubmissionId) -> bool {
+        self.claimed.contains(&id)
+    }
+
     /// Renews the locks; returns those that others have taken.
     pub async fn renew(
         &mut self,
@@ -99,7 +160,7 @@ impl ReviewQueue {
     ) -> Result<Vec<SubmissionId>> {
         let mut lost = Vec::new();
         for id in self.claimed.clone() {
-            if let ReviewLock::HeldUntil(until) =
+            if let ReviewLock::Held { until, .. } =
                 locks.acquire(&self.scope, id, &self.holder, now).await?
             {
                 self.claimed.remove(&id);

@@ -75,20 +75,23 @@ fn also(of: &Submission, other: &Submission, mut relations: Vec<Relation>) -> Ve
     {
         relations.push(Relation::Receipt);
     }
-    let is_basket = |submission: &Submission| {
-        let bought = submission
-            .receipt
-            .as_ref()
-            .is_some_and(|receipt| receipt.items_summary.is_some());
-        bought
-            || submission
-                .claimed
-                .as_ref()
-                .is_some_and(|claimed| !claimed.items.is_empty())
-    };
-    let is_same = of.day == other.day && of.claimed == other.claimed && of.receipt == other.receipt;
-    if is_same && is_basket(of) {
+    if is_same_basket(of, other) {
         relations.push(Relation::Basket);
     }
     relations
+}
+
+/// True for the same products, branch and day, as far as products are known.
+pub(super) fn is_same_basket(one: &Submission, other: &Submission) -> bool {
+    let bought = one
+        .receipt
+        .as_ref()
+        .is_some_and(|receipt| receipt.items_summary.is_some());
+    let claimed = one
+        .claimed
+        .as_ref()
+        .is_some_and(|claimed| !claimed.items.is_empty());
+    let is_same =
+        one.day == other.day && one.claimed == other.claimed && one.receipt == other.receipt;
+    is_same && (bought || claimed)
 }

@@ -6,6 +6,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use common::aws::Aws;
 use common::config::Env;
+use common::domain::Dependency;
 use common::domain::code_record::CodeKey;
 use common::domain::key_encryption::DeploymentSecret;
 use common::domain::message::MessageKey;
@@ -15,6 +16,7 @@ use common::domain::webhook::DeliveryStatus;
 use common::random;
 use common::store::breakers::{BreakerState, Breakers};
 use common::store::review_locks::{ReviewLock, ReviewLocks};
+use common::store::turns::{TurnResult, Turns};
 use local::stack::Options;
 use ops_core::statistics::QUIET;
 use serde_json::json;
@@ -369,6 +371,13 @@ async fn reviews(stack: &Stack) {
         .await
         .expect("it is allowed");
     let client = database_of(stack, "reviewer");
+    let turns = |of| Turns::from_env(&stack.env, &client, of).expect("all variables");
+    let slots = turns(Dependency::TaxAuthority);
+    let last = slots.last().await.expect("it is allowed");
+    let taken = slots.take(last.as_ref(), scope, NOW).await;
+    assert!(matches!(taken, Ok(TurnResult::Taken(_))), "{taken:?}");
+    let partners = turns(Dependency::Partner).take(None, scope, NOW).await;
+    partners.expect_err("a reviewer asks no partner");
     let key = text("partner_leases#chai-bora-2026#live#0");
     let other = client
         .delete_item()

@@ -1,16 +1,21 @@
 //! A submission under review: its photo beside everything known.
 
+use common::domain::message::{Language, MessageKey, MessageOverrides};
 use common::domain::receipt::checks::{Check, CheckResult};
 use common::domain::receipt::judgement::{ReceiptSummary, Rule};
 use common::domain::receipt::rules::ReceiptRules;
 use common::domain::retry::PartnerProgress;
+use common::domain::settling::Assignee;
 use common::domain::submission::DeclaredItem;
 use common::domain::submission::approval::Acceptance;
 use ops_core::review::related::{RelatedSubmission, Relation};
 use ops_core::settle::usual_entries;
 
-use super::REASONS;
+use super::{REASONS, waiting, words};
 use crate::prelude::*;
+
+/// A time as people type it; the server decides.
+const TIME_PATTERN: &str = r"([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d)?";
 
 /// A receipt's code as people type it; the server decides.
 const CODE_PATTERN: &str = r"[\s\p{Pd}]*([A-Za-z0-9][\s\p{Pd}]*){6,40}";
@@ -40,17 +45,18 @@ pub(super) fn card(item: &ReviewItem, screen: &str, now: Timestamp) -> Markup {
                     "Sent " (zoned_time(submission.created_at, campaign.timezone)) ", " (span_in_words(now.since(submission.sent_at()))) " ago"
                     @if let Some(region) = &submission.region { " from " (region) }
                     @if let Some(channel) = submission.channel { " by " (channel) }
+                    " · " a href={ (path_of(&submission.scope)) "/review?id=" (id) } { "link to it" }
                 }
                 @if *is_spot_check {
                     p { "It is decided already. Your answer changes nothing: it is compared with the decision, which is not shown." }
                 }
                 @if !*is_spot_check { (at_stake(submission, campaign, item.prize.as_deref())) }
                 (partner(submission))
-                (answers(partner_progress(submission).is_some_and(|progress| progress.maybe_redeemed)))
+                (answers(item))
                 (accept_form(item))
                 (compared(item))
                 (checked(item))
-                (related_submissions(&item.related, *is_spot_check, campaign))
+                (related_submissions(item))
             }
         }
     }
@@ -110,15 +116,46 @@ fn partner(submission: &Submission) -> Markup {
 }
 
 /// One key must not reject what the partner may have redeemed.
-fn answers(is_maybe_redeemed: bool) -> Markup {
+fn answers(item: &ReviewItem) -> Markup {
+    let progress = partner_progress(&item.submission);
+    let is_maybe_redeemed = progress.is_some_and(|progress| progress.maybe_redeemed);
     html! {
         div.answers role="group" aria-label="Answers" {
-            button type="button" data-key="a" { "Accept " kbd { "a" } }
+            (answer(item, 'a', "Accept", MessageKey::Entered))
             @for (key, reason) in REASONS.into_iter().filter(|_| !is_maybe_redeemed) {
-                button.danger type="button" data-key=(key) data-reason=(reason) { (words(reason.as_str())) " " kbd { (key) } }
+                (answer(item, key, &words(reason.as_str()), reason))
             }
             button.quiet type="button" data-key="s" { "Skip " kbd { "s" } }
         }
+    }
+}
+
+/// A button with the text that the consumer will read; its title has the other language's.
+fn answer(item: &ReviewItem, key: char, name: &str, message: MessageKey) -> Markup {
+    let messages = &item.campaign.messages;
+    let language = first_language(messages);
+    let reason = message.rejects().then_some(message);
+    html! {
+        button.danger[reason.is_some()] type="button" data-key=(key) data-reason=[reason] title=(messages.text(message, other(language))) {
+            span { (name) " " kbd { (key) } }
+            small lang=(language) { (messages.text(message, language)) }
+        }
+    }
+}
+
+/// The only one with texts of the campaign's own, otherwise English.
+fn first_language(messages: &MessageOverrides) -> Language {
+    if messages.en.is_empty() && !messages.sw.is_empty() {
+        Language::Sw
+    } else {
+        Language::En
+    }
+}
+
+fn other(language: Language) -> Language {
+    match language {
+        Language::En => Language::Sw,
+        Language::Sw => Language::En,
     }
 }
 
@@ -143,6 +180,12 @@ fn accept_form(item: &ReviewItem) -> Markup {
                         autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="60";
                 }
                 @if needs_code {
+                    label { "Time on the receipt"
+                        input name="time" value=[item.read().and_then(|read| read.time).map(|time| time.expose())] pattern=(TIME_PATTERN)
+                            placeholder="14:05:33" inputmode="numeric" autocomplete="off" maxlength="8";
+                    }
+                    p.soft { "With code and time, " kbd { "Enter" } " asks the tax authority first. Without a time, it accepts at once." }
+                    div.looked role="status" {}
                     label.inline { input name="without" type="checkbox" value="yes"; " The code cannot be read: accept without it" }
                 }
             }
@@ -156,13 +199,6 @@ fn accept_form(item: &ReviewItem) -> Markup {
             }
         }
     }
-}
-
-/// `receipt_wrong_store` as `wrong store`.
-fn words(key: &str) -> String {
-    key.strip_prefix("receipt_")
-        .unwrap_or(key)
-        .replace('_', " ")
 }
 
 fn compared(item: &ReviewItem) -> Markup {
@@ -356,11 +392,23 @@ fn check_words(check: Check) -> &'static str {
 }
 
 /// Possible duplicates. A spot check leaves out their outcomes, which tell nothing about this one.
-fn related_submissions(
-    related: &[RelatedSubmission],
-    is_spot_check: bool,
-    campaign: &Campaign,
-) -> Markup {
+fn related_submissions(item: &ReviewItem) -> Markup {
+    let ReviewItem {
+        related,
+        is_spot_check,
+        campaign,
+        submission: this,
+        ..
+    } = item;
+    let is_same = |other: &&RelatedSubmission| {
+        other.submission.assignee() == Some(Assignee::Operator)
+            && other.relations.iter().any(|one| *one != Relation::Phone)
+    };
+    let same: Vec<_> = related
+        .iter()
+        .filter(is_same)
+        .map(|other| other.submission.submission_id)
+        .collect();
     let name = |relation: &Relation| match relation {
         Relation::Phone => "same phone",
         Relation::Receipt => "same receipt",
@@ -381,6 +429,12 @@ fn related_submissions(
                 }
             }
         }
-        p.soft { "Not found here, because no index has it: pending submissions of the same receipt, and the same basket of other phones." }
+        @if !is_spot_check {
+            p {
+                a href=(waiting::path_of_same(&this.scope, this.submission_id, &same)) { "Waiting with the same basket" }
+                @if !same.is_empty() { ", " (same.len()) " or more others" }
+            }
+        }
+        p.soft { "Not found here, because no index has it: pending submissions of the same receipt." }
     }
 }

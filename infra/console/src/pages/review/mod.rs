@@ -1,7 +1,13 @@
 //! Reviews submissions by keyboard, one after the other.
+//!
+//! [`card`] renders one; [`lookup`] what the tax authority says; [`meanwhile`] what others did;
+//! [`waiting`] lists all that wait.
 
 mod card;
+mod lookup;
+mod meanwhile;
 pub(crate) mod screens;
+mod waiting;
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -12,10 +18,13 @@ use common::store::review_locks::{ReviewLock, ReviewLocks};
 use ops_core::approvals::Decided;
 use ops_core::corrections::reopen;
 use ops_core::review::answer::{ReviewDecision, ReviewResult, write};
+use ops_core::review::photo::COPY_TYPE;
 use ops_core::review::progress::progress;
+use ops_core::review::queue::reviewer;
 use ops_core::settle::{Proof, Verdict};
 use serde_json::json;
 
+use self::meanwhile::{changed, first};
 use self::screens::Screen;
 use crate::prelude::*;
 
@@ -63,11 +72,16 @@ pub(crate) fn routes() -> Router<Console> {
         .route(&path(""), get(review))
         .route(&path("/next"), post(next))
         .route(&path("/answer"), post(answer))
+        .route(&path("/lookup"), post(lookup::look_up))
         .route(&path("/skip"), post(skip))
         .route(&path("/heartbeat"), post(heartbeat))
         .route(&path("/leave"), post(leave))
         .route(&path("/reopen"), post(reopen_one))
         .route(&path("/photo/{screen}/{id}"), get(photo))
+        .route(
+            &path("/waiting"),
+            get(waiting::list).post(waiting::reject_many),
+        )
 }
 
 struct Refusal(StatusCode, String);
@@ -87,15 +101,22 @@ impl IntoResponse for Refusal {
 
 type Reply<T = StatusCode> = Result<T, Refusal>;
 
-async fn review(console: Console, Named(scope): Named<Scope>) -> PageResult {
+/// Puts the submission of the query's `id` first.
+async fn review(console: Console, Named(scope): Named<Scope>, Query(query): Query) -> PageResult {
+    let (tables, now) = (console.tables()?, console.now());
     // Fails for an unknown campaign.
-    console.tables()?.campaign(&scope.campaign).await?;
-    let screen = console.screens().open(scope.clone(), console.now());
+    let campaign = tables.campaign(&scope.campaign).await?;
+    let by = tables.audit.operator_name().await?;
+    let screen = console.screens().open(scope.clone(), &by, now);
+    let said = match query.get("id") {
+        "" => None,
+        id => first(&tables, &campaign, &screen, id, now).await?,
+    };
     let content = html! {
         p #progress.soft { "Loading …" }
-        p #said role="status" {}
-        (tools())
-        div #review data-screen=(screen) data-hold=(UNDO_WINDOW.as_millis()) {}
+        p #said role="status" { @if let Some(said) = &said { (said) } }
+        (tools(&scope))
+        div #review data-screen=(screen.name) data-hold=(UNDO_WINDOW.as_millis()) {}
         p #nothing hidden tabindex="-1" { "No submissions to review. The list is refreshed every 30 seconds." }
         p.soft {
             "Press " kbd { "?" } " for all keys. An answer is written after " (span_in_words(UNDO_WINDOW)) ", or when you leave this page; until then "
@@ -110,7 +131,14 @@ async fn review(console: Console, Named(scope): Named<Scope>) -> PageResult {
     Ok(frame.render(content))
 }
 
-fn tools() -> Markup {
+/// `receipt_wrong_store` as `wrong store`.
+fn words(key: &str) -> String {
+    key.strip_prefix("receipt_")
+        .unwrap_or(key)
+        .replace('_', " ")
+}
+
+fn tools(scope: &Scope) -> Markup {
     const TOOLS: [(&str, &str); 7] = [
         ("u", "Undo"),
         ("e", "Accept with changes"),
@@ -124,6 +152,7 @@ fn tools() -> Markup {
         div #tools.answers role="group" aria-label="Tools" {
             @for (key, name) in TOOLS { button.quiet type="button" data-key=(key) { (name) " " kbd { (key) } } }
             label.inline { input #single-keys type="checkbox" checked; " Single keys" }
+            a href=(waiting::path(scope)) { "List of what waits" }
         }
     }
 }
@@ -190,7 +219,7 @@ async fn next(console: Console, form: Form) -> Reply<Response> {
         }
     };
     screen.keep_photo(&mut item);
-    Ok(Html(card::card(&item, &screen.holder, now).into_string()).into_response())
+    Ok(Html(card::card(&item, &screen.name, now).into_string()).into_response())
 }
 
 /// No content means settled. On failure the page shows the submission again, except for 409:
@@ -212,17 +241,26 @@ async fn answer(console: Console, form: Form) -> Reply<Response> {
     let lock = locks
         .acquire(&screen.scope, submission_id, &screen.holder, now)
         .await?;
-    if let ReviewLock::HeldUntil(_) = lock {
+    if let ReviewLock::Held { holder, .. } = lock {
         screen.forget_photo(submission_id);
-        let message = "not written: another reviewer has it, because this page was left alone for two minutes.";
-        return Err(Refusal(StatusCode::CONFLICT, message.to_owned()));
+        let message = format!(
+            "not written: {} has it now, because this page was left alone for two minutes.",
+            reviewer(&holder)
+        );
+        return Err(Refusal(StatusCode::CONFLICT, message));
     }
     let written = Box::pin(write(&tables, &screen.scope, &decision, now)).await;
     let is_settled = matches!(
         written,
         Ok(ReviewResult::Decided(Decided::Done(_)) | ReviewResult::SpotCheck(_))
     );
-    let said = said(written);
+    let said = match written {
+        Err(failure) if failure.code == MOVED => {
+            let message = changed(&tables, &screen.scope, submission_id, &failure).await?;
+            Err(Refusal(StatusCode::CONFLICT, message))
+        }
+        written => said(written),
+    };
     let comes_back = said
         .as_ref()
         .is_err_and(|Refusal(status, _)| *status != StatusCode::CONFLICT);
@@ -264,9 +302,6 @@ fn said(written: Result<ReviewResult, Failure>) -> Reply<Response> {
                 other.reference()
             ),
         )),
-        Err(failure) if failure.code == MOVED => {
-            Err(Refusal(StatusCode::CONFLICT, page_message(&failure)))
-        }
         Err(failure) => Err(failure.into()),
     }
 }
@@ -291,12 +326,7 @@ fn accepted(form: &Form) -> Result<Verdict, Failure> {
                 "nothing was accepted: leave the receipt's code out, or say that it can be read"
             );
         }
-        (code, _) => VerificationCode::parse_typed(code).map(Proof::Read).ok_or_else(|| {
-            failure!(
-                "receipt_code_invalid",
-                "a receipt's code has 6 to 40 letters and digits; read it from the receipt again"
-            )
-        })?,
+        (code, _) => Proof::Read(typed_code(code)?),
     };
     let entries = if form.get("entries").is_empty() {
         None
@@ -304,6 +334,15 @@ fn accepted(form: &Form) -> Result<Verdict, Failure> {
         Some(field(form, "entries")?)
     };
     Ok(Verdict::Accept { entries, proof })
+}
+
+fn typed_code(typed: &str) -> Result<VerificationCode, Failure> {
+    VerificationCode::parse_typed(typed).ok_or_else(|| {
+        failure!(
+            "receipt_code_invalid",
+            "a receipt's code has 6 to 40 letters and digits; read it from the receipt again"
+        )
+    })
 }
 
 fn field<T: FromStr>(form: &Form, name: &str) -> Result<T, Failure> {
@@ -413,5 +452,5 @@ async fn photo(
         let gone = "This photo is not shown any more.".to_owned();
         Refusal(StatusCode::NOT_FOUND, gone)
     })?;
-    Ok(([(CONTENT_TYPE, "image/png")], photo).into_response())
+    Ok(([(CONTENT_TYPE, COPY_TYPE)], photo).into_response())
 }

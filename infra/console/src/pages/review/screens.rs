@@ -11,14 +11,15 @@ const SCREEN_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
 pub(super) struct Screen {
     pub(super) scope: Scope,
-    /// Names this screen among all reviewers' screens.
+    pub(super) name: String,
+    /// The reviewer and this screen, for locks.
     pub(super) holder: String,
     pub(super) queue: tokio::sync::Mutex<ReviewQueue>,
     shown: Mutex<Shown>,
 }
 
 struct Shown {
-    /// Copies as PNG files.
+    /// Copies as JPEG files.
     photos: HashMap<SubmissionId, Vec<u8>>,
     used_at: Timestamp,
 }
@@ -59,24 +60,26 @@ impl Screens {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the screen's name; forgets closed ones.
-    pub(super) fn open(&self, scope: Scope, now: Timestamp) -> String {
+    /// Forgets closed ones.
+    pub(super) fn open(&self, scope: Scope, by: &str, now: Timestamp) -> Arc<Screen> {
         let name = hex::encode(random::bytes::<16>());
-        let queue = tokio::sync::Mutex::new(ReviewQueue::new(scope.clone(), name.clone()));
+        let holder = format!("{by} {name}");
+        let queue = tokio::sync::Mutex::new(ReviewQueue::new(scope.clone(), holder.clone()));
         let shown = Mutex::new(Shown {
             photos: HashMap::new(),
             used_at: now,
         });
-        let screen = Screen {
+        let screen = Arc::new(Screen {
             scope,
-            holder: name.clone(),
+            name: name.clone(),
+            holder,
             queue,
             shown,
-        };
+        });
         let mut all = self.all();
         all.retain(|_, screen| now.since(screen.shown().used_at) < SCREEN_TIMEOUT);
-        all.insert(name.clone(), Arc::new(screen));
-        name
+        all.insert(name, Arc::clone(&screen));
+        screen
     }
 
     pub(super) fn find(&self, name: &str, now: Timestamp) -> Result<Arc<Screen>, Failure> {

@@ -1,7 +1,11 @@
 //! The review screen.
 
+mod lookup;
+mod waiting;
+
 use std::time::Duration;
 
+use common::domain::message::{Language, MessageKey};
 use common::domain::retry::PartnerProgress;
 use common::domain::settling::{PendingSettlement, Progress};
 use common::domain::submission::{DeclaredItem, DeclaredPurchase, Submission, SubmissionStatus};
@@ -33,6 +37,10 @@ impl Screen {
 
     pub(crate) async fn of(operator: SignedIn) -> Self {
         let page = operator.page(REVIEW).await;
+        Self::on(operator, &page)
+    }
+
+    fn on(operator: SignedIn, page: &str) -> Self {
         let (_, rest) = page.split_once("data-screen=\"").expect("a screen");
         let name = rest.split('"').next().expect("a name").to_owned();
         Self { operator, name }
@@ -43,6 +51,10 @@ impl Screen {
         let screen = Self::open(stack).await;
         screen.send(200, "next", "").await;
         screen
+    }
+
+    pub(crate) async fn page(&self, path: &str) -> String {
+        self.operator.page(path).await
     }
 
     /// Sends a form, expects this status, and returns the body.
@@ -74,13 +86,19 @@ async fn answer_is_written_when_it_arrives() {
     assert_contains!(card, &waiting.reference().to_string());
     let filled_in = format!("name=\"code\" value=\"{}\" required", code().as_str());
     assert_contains!(card, filled_in);
+    let swahili = MessageKey::Entered.text(Language::Sw);
+    assert_contains!(
+        card,
+        "lang=\"en\">You are in!</small>",
+        format!("title=\"{swahili}\"")
+    );
     screen.send(204, "next", "").await;
     let accept = answer_to(&waiting, "verdict=accept&code=AB12CD3456&entries=1");
     screen.send(204, "answer", &accept).await;
     let json = shown(&stack, &waiting).await;
     assert_eq!(fields(&json, "state entries"), "accepted 1");
     let text = screen.send(409, "answer", &accept).await;
-    assert_contains!(text, "nothing was written");
+    assert_contains!(text, "asha accepted it at", "nothing was written");
     for (why, refusal) in [
         ("mistake", "ask a second person"),
         ("+", "The reason must be 1 to 500 characters"),
@@ -123,7 +141,7 @@ async fn held_answer_that_is_late_decides_nothing() {
     stack.clock.advance(Duration::from_secs(30));
     of_juma.send(200, "next", "").await;
     let text = of_asha.send(409, "answer", &reject).await;
-    assert_contains!(text, "another reviewer has it");
+    assert_contains!(text, "asha has it now");
     assert_eq!(shown(&stack, &waiting).await["state"], "pending");
     of_juma.send(204, "answer", &reject).await;
     of_asha.send(409, "answer", &reject).await;
@@ -275,7 +293,7 @@ async fn a_consumers_text_is_only_text_and_a_photo_only_pixels() {
     let path = format!("{REVIEW}/photo/{}/{}", screen.name, waiting.submission_id);
     let reply = screen.operator.ask("HEAD", &path).await;
     assert_eq!(reply.status, 200);
-    assert_eq!(reply.headers["content-type"], "image/png");
+    assert_eq!(reply.headers["content-type"], "image/jpeg");
     let other = format!("{REVIEW}/photo/{}/{}", screen.name, random::submission_id());
     assert_eq!(screen.operator.status("GET", &other).await, 404);
 }

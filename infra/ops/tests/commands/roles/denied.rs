@@ -137,6 +137,11 @@ async fn a_reviewer_reviews_with_the_rights_of_that_role_alone() {
     assert_contains!(looked.text, CODE);
     let screen = Screen::of(operator).await;
     screen.send(200, "next", "").await;
+    let look_up = format!("id={}&code=GOOD010001&time=10:15:30", waiting.submission_id);
+    let found = screen.send(200, "lookup", &look_up).await;
+    assert_contains!(found, "data-answer=\"found\"");
+    let list = "/campaigns/chai-bora-2026/live/review/waiting";
+    assert_contains!(screen.page(list).await, waiting.reference().to_string());
     let reject = answer_to(&waiting, "verdict=reject&reason=receipt_unreadable");
     screen.send(204, "answer", &reject).await;
     screen.send(200, "heartbeat", "").await;

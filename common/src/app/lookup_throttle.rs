@@ -7,16 +7,19 @@
 //! a slot, the interval starts again.
 //!
 //! Clocks matter only after a pause: a slot older than an interval and [`MAX_CLOCK_DIFFERENCE`]
-//! causes no wait. While clocks differ by no more, look-ups never get closer together.
+//! causes no wait. While clocks differ by no more, look-ups never get closer together. An operator's
+//! clock differs by more, so [`Throttle::on_operators_machine`] waits longer, and writes its slots
+//! with a later time.
 
 use std::time::Duration;
 
-use common::domain::settling::MAX_CLOCK_DIFFERENCE;
-use common::domain::{Scope, Timestamp};
-use common::error::StoreResult;
-use common::lock::Mutex;
-use common::store::turns::{Turn, TurnResult, Turns};
 use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::domain::settling::MAX_CLOCK_DIFFERENCE;
+use crate::domain::{Scope, Timestamp};
+use crate::error::StoreResult;
+use crate::lock::Mutex;
+use crate::store::turns::{Turn, TurnResult, Turns};
 
 /// Photo and look-up still fit into a step's time.
 const MAX_INTERVALS: u32 = 10;
@@ -26,30 +29,34 @@ const READS_PER_INTERVAL: u32 = 20;
 const MIN_READ_INTERVAL: Duration = Duration::from_millis(20);
 /// A slower slot stays unused: its look-up would be too close to the next.
 const MAX_TAKE_TIME: Duration = Duration::from_millis(500);
+/// AWS refuses requests of a clock that is further off.
+const OPERATORS_CLOCK_ERROR: Duration = Duration::from_mins(15);
 
 #[derive(Debug)]
-pub(crate) struct Throttle {
+pub struct Throttle {
     turns: Turns,
     min_interval: Duration,
+    /// Error of this clock beyond [`MAX_CLOCK_DIFFERENCE`].
+    clock_error: Duration,
     /// Seen by any step of this environment.
     last_seen: Mutex<Option<SeenSlot>>,
 }
 
 /// The last slot, as first seen here.
 #[derive(Clone, Debug)]
-pub(crate) struct SeenSlot {
+pub struct SeenSlot {
     slot: Option<Turn>,
     at: Instant,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SlotPermit {
+pub enum SlotPermit {
     Granted,
     TooBusy,
 }
 
 impl SeenSlot {
-    pub(crate) fn scope(&self) -> Option<&Scope> {
+    pub fn scope(&self) -> Option<&Scope> {
         self.slot.as_ref()?.scope.as_ref()
     }
 
@@ -57,9 +64,9 @@ impl SeenSlot {
         self.slot.as_ref().map(|slot| slot.number)
     }
 
-    fn next_at(&self, min_interval: Duration, now: Timestamp) -> Instant {
-        let is_long_ago =
-            |slot: &Turn| now.since(slot.taken_at) >= min_interval + MAX_CLOCK_DIFFERENCE;
+    fn next_at(&self, min_interval: Duration, clock_error: Duration, now: Timestamp) -> Instant {
+        let max_wait = min_interval + MAX_CLOCK_DIFFERENCE + clock_error;
+        let is_long_ago = |slot: &Turn| now.since(slot.taken_at) >= max_wait;
         if self.slot.as_ref().is_none_or(is_long_ago) {
             self.at
         } else {
@@ -69,20 +76,28 @@ impl SeenSlot {
 }
 
 impl Throttle {
-    pub(crate) fn new(turns: Turns, min_interval: Duration) -> Self {
+    pub fn new(turns: Turns, min_interval: Duration) -> Self {
         Self {
             turns,
             min_interval,
+            clock_error: Duration::ZERO,
             last_seen: Mutex::default(),
         }
     }
 
-    pub(crate) async fn see(&self) -> StoreResult<SeenSlot> {
+    pub fn on_operators_machine(self) -> Self {
+        Self {
+            clock_error: OPERATORS_CLOCK_ERROR,
+            ..self
+        }
+    }
+
+    pub async fn see(&self) -> StoreResult<SeenSlot> {
         Ok(self.first_seen(self.turns.last().await?))
     }
 
     /// Records a turn that took no slot. A newer slot has already moved the turn.
-    pub(crate) async fn pass_turn(
+    pub async fn pass_turn(
         &self,
         seen: &SeenSlot,
         scope: &Scope,
@@ -101,7 +116,7 @@ impl Throttle {
 
     /// Takes the next slot. Gives up after [`MAX_INTERVALS`], or if it were after `until`. After an
     /// error, a slot may stay unused.
-    pub(crate) async fn acquire(
+    pub async fn acquire(
         &self,
         scope: &Scope,
         mut seen: SeenSlot,
@@ -111,7 +126,7 @@ impl Throttle {
         let until = until.min(Instant::now() + self.min_interval * MAX_INTERVALS);
         let read_interval = (self.min_interval / READS_PER_INTERVAL).max(MIN_READ_INTERVAL);
         loop {
-            let next_at = seen.next_at(self.min_interval, clock());
+            let next_at = seen.next_at(self.min_interval, self.clock_error, clock());
             if next_at > until {
                 return Ok(SlotPermit::TooBusy);
             }
@@ -122,7 +137,8 @@ impl Throttle {
             }
             sleep_until(next_at).await;
             let began = Instant::now();
-            seen = match self.turns.take(seen.slot.as_ref(), scope, clock()).await? {
+            let taken_at = clock().after(self.clock_error);
+            seen = match self.turns.take(seen.slot.as_ref(), scope, taken_at).await? {
                 TurnResult::Taken(slot) => {
                     let was_quick = began.elapsed() <= MAX_TAKE_TIME;
                     // Waiting environments have seen it by then and go first.
@@ -165,14 +181,14 @@ impl Throttle {
 
 #[cfg(test)]
 mod tests {
-    use common::domain::receipt::schedule::LOOKUP_INTERVAL;
+    use crate::domain::receipt::schedule::LOOKUP_INTERVAL;
 
     use super::*;
 
     const NOW: Timestamp = Timestamp::from_millis(1_000_000);
 
     /// Wait after a slot this many seconds ago; negative if the other clock is ahead.
-    fn wait(seconds_ago: Option<i64>) -> Duration {
+    fn wait(seconds_ago: Option<i64>, clock_error: Duration) -> Duration {
         let taken_at = |seconds: i64| Timestamp::from_millis(NOW.as_millis() - seconds * 1_000);
         let slot = seconds_ago.map(|ago| Turn {
             number: 7,
@@ -183,19 +199,26 @@ mod tests {
             slot,
             at: Instant::now(),
         };
-        seen.next_at(LOOKUP_INTERVAL, NOW).duration_since(seen.at)
+        seen.next_at(LOOKUP_INTERVAL, clock_error, NOW)
+            .duration_since(seen.at)
     }
 
     #[test]
     fn wait_is_an_interval_though_a_clock_is_a_minute_off() {
         for ago in [-60, -30, 0, 1, 30, 61] {
-            assert_eq!(wait(Some(ago)), LOOKUP_INTERVAL, "{ago}");
+            assert_eq!(wait(Some(ago), Duration::ZERO), LOOKUP_INTERVAL, "{ago}");
         }
     }
 
     #[test]
     fn after_a_long_rest_nobody_waits() {
-        assert_eq!(wait(Some(62)), Duration::ZERO);
-        assert_eq!(wait(None), Duration::ZERO);
+        assert_eq!(wait(Some(62), Duration::ZERO), Duration::ZERO);
+        assert_eq!(wait(None, Duration::ZERO), Duration::ZERO);
+    }
+
+    #[test]
+    fn operator_waits_though_the_clock_is_a_quarter_of_an_hour_fast() {
+        assert_eq!(wait(Some(961), OPERATORS_CLOCK_ERROR), LOOKUP_INTERVAL);
+        assert_eq!(wait(Some(962), OPERATORS_CLOCK_ERROR), Duration::ZERO);
     }
 }

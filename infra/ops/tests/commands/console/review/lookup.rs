@@ -1,0 +1,123 @@
+//! The tax authority's answer before a decision.
+
+use common::config::RETRY_SPEEDUP;
+use common::domain::Dependency;
+use common::store::turns::Turns;
+
+use super::*;
+use crate::console::Served;
+use crate::support::CHAI;
+
+/// Products of the simulated tax authority's first shop.
+const RECEIPTS: &str = "receipt:
+  typed: true
+  ranges: [{ name: Classic }]
+  products: [{ key: chai-250, range: Classic, label: 250 g, name: Chai Bora 250 g, match: [CHAI BORA 250] }]
+";
+
+async fn with_receipts() -> Stack {
+    let stack = Stack::empty().await;
+    stack.apply(format!("{CHAI}{RECEIPTS}")).await;
+    stack
+}
+
+/// A screen with the first submission, and a pace of milliseconds.
+async fn quick_screen(stack: &Stack) -> Screen {
+    let console = Served::start_with(stack, stack.env_with(&[(RETRY_SPEEDUP, "1000")])).await;
+    let operator = console.sign_in().await;
+    let operator = SignedIn {
+        _console: Some(console),
+        ..operator
+    };
+    let screen = Screen::of(operator).await;
+    screen.send(200, "next", "").await;
+    screen
+}
+
+fn about(submission: &Submission, code: &str, time: &str) -> String {
+    format!("id={}&code={code}&time={time}", submission.submission_id)
+}
+
+async fn slots(stack: &Stack) -> u64 {
+    let client = stack.aws().dynamodb();
+    let turns = Turns::from_env(&stack.env, &client, Dependency::TaxAuthority);
+    let last = turns.expect("all variables").last().await;
+    last.expect("it answers").map_or(0, |turn| turn.number)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn record_is_shown_before_the_decision() {
+    let stack = with_receipts().await;
+    let first = with_receipt(&stack, photo(None), as_it_is).await;
+    let screen = quick_screen(&stack).await;
+    let looked = about(&first, "good01-0001", "10:15:30");
+    let text = screen.send(200, "lookup", &looked).await;
+    assert_contains!(text, "DUKA KUU LIMITED", "2026-02-28 10:15:30", "2,500.00");
+    assert_contains!(text, "1 x Chai Bora 250 g", "accept it with 1 entry");
+    assert_contains!(
+        text,
+        "data-entries=\"1\"",
+        "<dt>Entered before</dt><dd>no</dd>"
+    );
+    assert_eq!(shown(&stack, &first).await["state"], "pending");
+    let accept = answer_to(&first, "verdict=accept&code=GOOD010001&entries=1");
+    screen.send(204, "answer", &accept).await;
+    let second = with_receipt(&stack, photo(None), as_it_is).await;
+    let other = quick_screen(&stack).await;
+    let looked = about(&second, "GOOD010001", "10:15:30");
+    let text = other.send(200, "lookup", &looked).await;
+    assert_contains!(text, "<mark>yes</mark>", first.reference().to_string());
+    assert_eq!(slots(&stack).await, 2, "a slot each");
+    let rows = stack.json("audit list").await.to_string();
+    assert_eq!(rows.matches("submission.look_up").count(), 2);
+    assert_lacks!(rows, "GOOD01", "10:15:30");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_answer_has_its_own_words_and_decides_nothing() {
+    let stack = with_receipts().await;
+    let waiting = with_receipt(&stack, photo(None), as_it_is).await;
+    let screen = quick_screen(&stack).await;
+    for (code, time, words) in [
+        ("TIME010001", "9:00", "with another time"),
+        ("NONE010001", "10:15:30", "does not know this code"),
+        ("BUSY010001", "10:15:30", "turns look-ups away"),
+        ("DEAD010001", "10:15:30", "cannot be reached"),
+        ("SWAX010001", "10:15:30", "the page of another receipt"),
+        (
+            "HTML010001",
+            "10:15:30",
+            "a page that the service cannot read",
+        ),
+        ("VOID010001", "10:15:30", "receipt_cancelled"),
+    ] {
+        let looked = about(&waiting, code, time);
+        let text = screen.send(200, "lookup", &looked).await;
+        assert_contains!(text, words);
+    }
+    assert_eq!(shown(&stack, &waiting).await["state"], "pending");
+    let by_hand = answer_to(&waiting, "verdict=accept&code=DEAD010001&entries=1");
+    screen.send(204, "answer", &by_hand).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_asked_without_a_receipt_code_and_time() {
+    let stack = with_receipts().await;
+    let waiting = with_receipt(&stack, photo(None), as_it_is).await;
+    let screen = quick_screen(&stack).await;
+    for (code, time, words) in [
+        ("GOOD", "10:15:30", "6 to 40 letters and digits"),
+        ("GOOD010001", "25:00", "hours and minutes"),
+        ("GOOD010001", "", "hours and minutes"),
+    ] {
+        let text = screen
+            .send(422, "lookup", &about(&waiting, code, time))
+            .await;
+        assert_contains!(text, words);
+    }
+    let looked = about(&waiting, "GOOD010001", "10:15:30");
+    let of_juma = Screen::open(&stack).await;
+    let text = of_juma.send(409, "lookup", &looked).await;
+    assert_contains!(text, "Another reviewer has this receipt");
+    assert_eq!(slots(&stack).await, 0);
+}
