@@ -18,7 +18,8 @@ pub const RECOUNT: &str = "numbers.recount";
 pub const QUIET: Duration = Duration::from_mins(5);
 
 // Days of a campaign. The doc comments are the help of `ops numbers`.
-#[derive(Args, Clone, Copy, Debug, Default)]
+#[serde_with::skip_serializing_none]
+#[derive(Args, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Days {
     /// From this day on, by the campaign's time zone, such as 2026-11-22
     #[arg(long, value_name = "DAY", conflicts_with = "action")]

@@ -23,7 +23,8 @@ pub struct Selection {
     pub winners: bool,
     pub message_key: Option<MessageKey>,
     /// `YYYY-MM-DD` in the campaign's time zone.
-    pub day: Option<String>,
+    pub from_day: Option<String>,
+    pub to_day: Option<String>,
     pub batch: Option<String>,
     pub region: Option<String>,
 }
@@ -37,7 +38,8 @@ impl Selection {
             states: Vec::new(),
             winners: false,
             message_key: None,
-            day: None,
+            from_day: None,
+            to_day: None,
             batch: None,
             region: None,
         }
@@ -56,7 +58,8 @@ impl Submissions {
             states,
             winners,
             message_key,
-            day,
+            from_day,
+            to_day,
             batch,
             region,
         } = selection;
@@ -76,19 +79,17 @@ impl Submissions {
             let states = states.iter().map(|state| text(state.as_str()));
             values.extend(names.into_iter().zip(states));
         }
-        let equal = [
-            (
-                "standing.message_key",
-                ":message_key",
-                message_key.map(MessageKey::as_str),
-            ),
-            ("#day", ":day", day.as_deref()),
-            ("#batch", ":batch", batch.as_deref()),
-            ("#region", ":region", region.as_deref()),
+        let key = message_key.map(MessageKey::as_str);
+        let comparisons = [
+            ("standing.message_key", "=", ":message_key", key),
+            ("#day", ">=", ":from_day", from_day.as_deref()),
+            ("#day", "<=", ":to_day", to_day.as_deref()),
+            ("#batch", "=", ":batch", batch.as_deref()),
+            ("#region", "=", ":region", region.as_deref()),
         ];
-        for (attribute, name, wanted) in equal {
+        for (attribute, sign, name, wanted) in comparisons {
             if let Some(wanted) = wanted {
-                conditions.push(format!("{attribute} = {name}"));
+                conditions.push(format!("{attribute} {sign} {name}"));
                 values.push((name.to_owned(), text(wanted)));
             }
         }
@@ -107,6 +108,8 @@ impl Submissions {
                 .expression_attribute_values(":number", text("N"))
                 .expression_attribute_values(":text", text("S"));
             // Reserved words; a name that the expression does not use is refused.
+            let day = from_day.as_ref().or(to_day.as_ref());
+            let (batch, region) = (batch.as_ref(), region.as_ref());
             let reserved = [("#day", day), ("#batch", batch), ("#region", region)];
             for (name, wanted) in reserved {
                 if wanted.is_some() {

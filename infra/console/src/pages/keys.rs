@@ -59,6 +59,17 @@ async fn page(console: &Console, scope: &Scope, told: Markup) -> PageResult {
         .render(content))
 }
 
+/// Shows the key even if the list fails: it is nowhere else.
+async fn page_with_key(console: &Console, scope: &Scope, told: Markup) -> Html<String> {
+    page(console, scope, told.clone())
+        .await
+        .unwrap_or_else(|_| {
+            Page::new("Keys", Section::Keys)
+                .in_scope(scope)
+                .render(told)
+        })
+}
+
 fn row(scope: &Scope, key: &ApiKeyRecord, is_operator: bool, zone: Tz, now: Timestamp) -> Markup {
     let change = with_query(&format!("{}/change", path(scope)), &[("key", &key.key_id)]);
     html! {
@@ -148,7 +159,7 @@ async fn issue(console: Console, Named(scope): Named<Scope>, form: Form) -> Page
     let issue = async { keys::issue(&tables, &scope, label, per_minute, valid_for, now).await };
     let issued = console.sent_forms().once(&form, issue).await?;
     let told = shown_once(&console, &issued, html! {});
-    page(&console, &scope, told).await
+    Ok(page_with_key(&console, &scope, told).await)
 }
 
 fn shown_once(console: &Console, issued: &IssuedKey, more: Markup) -> Markup {
@@ -184,6 +195,7 @@ async fn change(console: Console, Named(scope): Named<Scope>, Query(query): Quer
         h2 { "Limit" }
         form method="post" action=(action("limit")) {
             (hidden("key", id))
+            (mark())
             (number_field("per_minute", "Requests a minute", &PER_MINUTE, &key.per_minute.to_string(), true))
             p { button { "Set the limit" } }
         }
@@ -224,7 +236,8 @@ async fn set_limit(console: Console, Named(scope): Named<Scope>, form: Form) -> 
     let per_minute = number_of(&form, "per_minute", &PER_MINUTE)?;
     let tables = console.tables()?;
     let key = found(&tables, &scope, form.get("key")).await?;
-    let changed = keys::set_per_minute(&tables, &key.key_id, per_minute, console.now()).await?;
+    let set = keys::set_per_minute(&tables, &key.key_id, per_minute, console.now());
+    let changed = console.sent_forms().once(&form, set).await?;
     let told = html! { p.good role="status" { (keys::limit_in_words(&changed)) "." } };
     page(&console, &scope, told).await
 }
@@ -238,7 +251,7 @@ async fn roll(console: Console, Named(scope): Named<Scope>, form: Form) -> PageR
     let until = or_dash(old.valid_until.map(|until| zoned_time(until, new.zone)));
     let more = html! { p { "The old key " (old.key_id) " works until " (until) "." } };
     let told = shown_once(&console, &new, more);
-    page(&console, &scope, told).await
+    Ok(page_with_key(&console, &scope, told).await)
 }
 
 async fn revoke(console: Console, Named(scope): Named<Scope>, form: Form) -> PageResult {

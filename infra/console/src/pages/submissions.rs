@@ -12,6 +12,7 @@ use futures_util::{StreamExt, stream};
 use ops_core::export;
 use ops_core::format::counted;
 use ops_core::phones;
+use ops_core::statistics::Days;
 use ops_core::submissions::listing::{Filter, Listing, read_each, records_in_table, time_to_read};
 
 use super::submission::status;
@@ -54,6 +55,8 @@ impl Listings {
         };
         let (name, kept) = (hex::encode(random::bytes::<8>()), Arc::new(kept));
         let mut all = self.all();
+        // A list that is made again replaces itself, not another window's.
+        all.retain(|(_, other)| other.scope != kept.scope || other.filter != kept.filter);
         all.push_back((name.clone(), Arc::clone(&kept)));
         while all.len() > MAX_KEPT {
             all.pop_front();
@@ -90,7 +93,16 @@ fn filter_of(form: &Form) -> Result<Filter, Failure> {
     Ok(Filter {
         state: given(form, "state")?,
         reason: given(form, "reason")?,
-        day: given(form, "day")?,
+        days: match given(form, "day")? {
+            Some(day) => Days {
+                from: Some(day),
+                to: Some(day),
+            },
+            None => Days {
+                from: given(form, "from")?,
+                to: given(form, "to")?,
+            },
+        },
         batch: given(form, "batch")?,
         region: given(form, "region")?,
         waits_for_person: form.get("waiting") == PERSON,
@@ -101,7 +113,8 @@ fn fields_of(filter: &Filter) -> Vec<(&'static str, String)> {
     let fields = [
         ("state", filter.state.map(|state| state.to_string())),
         ("reason", filter.reason.map(|reason| reason.to_string())),
-        ("day", filter.day.map(|day| day.to_string())),
+        ("from", filter.days.from.map(|day| day.to_string())),
+        ("to", filter.days.to.map(|day| day.to_string())),
         ("batch", filter.batch.clone()),
         ("region", filter.region.clone()),
         (
@@ -201,12 +214,12 @@ async fn filter_form(tables: &Tables, scope: &Scope, filter: &Filter) -> PageRes
         filter.state.map_or("", State::as_str),
         filter.reason.map_or("", MessageKey::as_str),
     );
-    let day = filter.day.map(|day| day.to_string()).unwrap_or_default();
     Ok(html! {
         form.row {
             div { (select("state", "State", any().chain(states), state, false)) }
             div { (select("reason", "Reason", any().chain(reasons), reason, false)) }
-            div { label for="day" { "Day" } input #day type="date" name="day" value=(day); }
+            div { label for="from" { "From" } input #from type="date" name="from" value=[filter.days.from]; }
+            div { label for="to" { "To" } input #to type="date" name="to" value=[filter.days.to]; }
             div { (select("batch", "Batch", any().chain(batches), filter.batch.as_deref().unwrap_or_default(), false)) }
             div { label for="region" { "Region" } input.short #region name="region" value=(filter.region.as_deref().unwrap_or_default()) maxlength="100" autocomplete="off"; }
             label.inline { input type="checkbox" name="waiting" value=(PERSON) checked[filter.waits_for_person]; " Waiting for a person" }
@@ -262,7 +275,7 @@ async fn read_more(
     // The page says so if it is gone.
     if let Some(kept) = console.listings().find(&scope, &filter, name) {
         let read = kept.listing.lock().await.read_on().await;
-        // What it has read is unknown after a failure.
+        // It misses records, and would not say so.
         read.inspect_err(|_| console.listings().forget(name))?;
     }
     Ok(Redirect::to(&address(&scope, &filter, &cursor(name, 0))))
@@ -288,7 +301,7 @@ async fn render_found(
         name,
         from,
     } = *place;
-    let listing = kept.listing.lock().await;
+    let mut listing = kept.listing.lock().await;
     let (is_complete, read, all) = (listing.is_complete(), listing.read, listing.count());
     let unreadable = listing.unreadable.len();
     let references = listing.page(from, PAGE_ROWS);

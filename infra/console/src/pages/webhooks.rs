@@ -3,6 +3,7 @@
 use common::domain::webhook::{EventId, EventType, SignatureKind};
 use ops_core::webhooks::{self, ListedEndpoint, NewEndpoint, Period, Standing};
 
+use crate::once::mark;
 use crate::prelude::*;
 
 pub(crate) fn routes() -> Router<Console> {
@@ -127,6 +128,7 @@ fn add_form(scope: &Scope) -> Markup {
     html! {
         h2 { "Add an endpoint" }
         form method="post" action=(path(scope)) {
+            (mark())
             (text_field("url", "URL: https, a public host"))
             fieldset {
                 legend { "Events" }
@@ -152,7 +154,9 @@ async fn add(console: Console, Named(scope): Named<Scope>, form: Form) -> PageRe
         types,
         signature: SignatureKind::V1,
     };
-    let added = webhooks::add(&console.tables()?, &scope, new, console.now()).await?;
+    let (tables, now) = (console.tables()?, console.now());
+    let add = webhooks::add(&tables, &scope, new, now);
+    let added = console.sent_forms().once(&form, add).await?;
     let told = html! {
         (shown_once(&added.secret))
         p { "Once the brand has put it in, test the endpoint: it gets events after a test that succeeds." }

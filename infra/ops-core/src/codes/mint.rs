@@ -86,6 +86,20 @@ pub async fn record_and_reserve(
     reserve(&tables.code_books, scope, request).await
 }
 
+/// A later step with reserved codes, recorded before it is done.
+pub async fn record_step(
+    tables: &Tables,
+    reservation: &Reservation,
+    action: &'static str,
+    now: Timestamp,
+) -> Result<()> {
+    let action = Action::new(action)
+        .in_scope(&reservation.scope)
+        .on(&reservation.batch.name);
+    tables.audit.append(action, now).await?;
+    Ok(())
+}
+
 pub async fn reserve(
     books: &CodeBooks,
     scope: &Scope,

@@ -133,7 +133,10 @@ pub(crate) async fn run(
             "no time is from --from to --to: give --to a later day or time than --from"
         );
     }
-    export.record(clock.now()).await?;
+    if export.args.phones {
+        let details = json!({ "content": content, "phones": export.phones() });
+        export.record(details, clock.now()).await?;
+    }
     let manifest = export.write(clock, terminal).await?;
     let rows = grouped(manifest.get("rows").and_then(Value::as_u64).unwrap_or(0));
     let text = format!("{rows} {} in {}", content.name(), output.display());
@@ -174,7 +177,11 @@ pub async fn csv(
         scope: scope.clone(),
         zone: tables.zone(scope).await?,
     });
-    export.record(now).await?;
+    if phones {
+        let details =
+            json!({ "content": export.args.content, "phones": export.phones(), "filter": filter });
+        export.record(details, now).await?;
+    }
     let names: Vec<_> = export.columns().iter().map(|(name, _)| *name).collect();
     let heading = format::heading(&names);
     let pages = filter.pages(tables, scope).await?;
@@ -191,14 +198,11 @@ pub async fn csv(
 }
 
 impl Export {
-    /// Whole phones leave a row in the audit log.
-    async fn record(&self, now: Timestamp) -> Result<()> {
-        if self.args.phones {
-            let details = json!({ "content": self.args.content, "phones": self.phones() });
-            let action = Action::new("export").in_scope(&self.scope).with(details);
-            let action = self.args.draw.iter().fold(action, Action::on);
-            self.tables.audit.append(action, now).await?;
-        }
+    /// The row of whole phones in the audit log.
+    async fn record(&self, details: Value, now: Timestamp) -> Result<()> {
+        let action = Action::new("export").in_scope(&self.scope).with(details);
+        let action = self.args.draw.iter().fold(action, Action::on);
+        self.tables.audit.append(action, now).await?;
         Ok(())
     }
 

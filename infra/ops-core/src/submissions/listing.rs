@@ -8,6 +8,7 @@ use common::store::table_pages::TablePage;
 use futures_util::stream::BoxStream;
 
 use crate::prelude::*;
+use crate::statistics::Days;
 
 type Pages = BoxStream<'static, Result<TablePage<Submission>, StoreError>>;
 
@@ -18,14 +19,16 @@ const LOOKED_UP_AT_ONCE: u64 = 2_000;
 /// Read together.
 const PART: usize = 100;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[serde_with::skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Filter {
     pub state: Option<State>,
     pub reason: Option<MessageKey>,
-    /// A day in the campaign's time zone.
-    pub day: Option<NaiveDate>,
+    #[serde(flatten)]
+    pub days: Days,
     pub batch: Option<String>,
     pub region: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub waits_for_person: bool,
 }
 
@@ -39,7 +42,8 @@ impl Filter {
         Selection {
             states: self.state.into_iter().collect(),
             message_key: self.reason,
-            day: self.day.map(|day| day.to_string()),
+            from_day: self.days.from.map(|day| day.to_string()),
+            to_day: self.days.to.map(|day| day.to_string()),
             batch: self.batch.clone(),
             region: self.region.clone(),
             ..Selection::all(scope.clone())
@@ -50,7 +54,7 @@ impl Filter {
         let Self {
             state,
             reason,
-            day,
+            days,
             batch,
             region,
             waits_for_person,
@@ -58,7 +62,10 @@ impl Filter {
         let status = &submission.status;
         state.is_none_or(|state| state == status.state())
             && reason.is_none_or(|reason| reason == status.message_key())
-            && day.is_none_or(|day| day.to_string() == submission.day)
+            && days
+                .from
+                .is_none_or(|from| from.to_string() <= submission.day)
+            && days.to.is_none_or(|to| submission.day <= to.to_string())
             && (batch.is_none() || *batch == submission.batch)
             && (region.is_none() || *region == submission.region)
             && (!waits_for_person || submission.assignee() == Some(Assignee::Operator))
@@ -106,8 +113,9 @@ pub struct Listing {
     /// `None` at the end.
     pages: Option<Pages>,
     records_at_once: u64,
-    /// Newest first.
+    /// Newest first, if it is sorted.
     found: Vec<Found>,
+    is_sorted: bool,
     pub read: u64,
     pub unreadable: Vec<UnreadableRecord>,
 }
@@ -124,6 +132,7 @@ impl Listing {
             pages: Some(filter.pages(tables, scope).await?),
             records_at_once,
             found: Vec::new(),
+            is_sorted: true,
             read: 0,
             unreadable: Vec::new(),
         })
@@ -139,6 +148,7 @@ impl Listing {
                 self.pages = None;
                 break;
             };
+            self.is_sorted = false;
             self.read += page.read;
             self.unreadable.extend(page.unreadable);
             self.found.extend(page.records.iter().map(|one| Found {
@@ -146,7 +156,6 @@ impl Listing {
                 reference: one.reference(),
             }));
         }
-        self.found.sort_by_key(|found| Reverse(found.created_at));
         Ok(())
     }
 
@@ -158,7 +167,11 @@ impl Listing {
         self.found.len()
     }
 
-    pub fn page(&self, from: usize, limit: usize) -> Vec<Reference> {
+    pub fn page(&mut self, from: usize, limit: usize) -> Vec<Reference> {
+        if !self.is_sorted {
+            self.found.sort_by_key(|found| Reverse(found.created_at));
+            self.is_sorted = true;
+        }
         let page = self.found.iter().skip(from).take(limit);
         page.map(|found| found.reference).collect()
     }

@@ -295,6 +295,7 @@ fn described(scope: &Scope, name: &str, upload: &Upload) -> Markup {
             p.bad { "These are numbers of different lengths. If your codes begin with zeros, a spreadsheet may have dropped them." }
         }
         p { (sentence(&checked.odds_line())) }
+        @if let Some(prize) = &upload.request.prize { p { "Each of these codes wins “" (prize) "” at once." } }
         @if checked.is_known() {
             p role="status" { "All of these codes were there before, so there is nothing to import." }
         } @else {

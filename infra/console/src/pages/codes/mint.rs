@@ -40,8 +40,6 @@ pub(crate) struct Minting(Arc<Mutex<HashMap<Key, Minted>>>);
 
 #[derive(Clone)]
 struct Minted {
-    /// The first request's, whose row in the audit log covers all steps.
-    tables: Tables,
     reservation: Reservation,
     file: MintedFile,
 }
@@ -125,7 +123,6 @@ async fn reserve(console: Console, Named(scope): Named<Scope>, form: Form) -> Pa
     let reservation = console.sent_forms().once(&form, reserve).await?;
     let name = reservation.batch.name.clone();
     let minted = Minted {
-        tables,
         reservation,
         file: MintedFile::NotDownloaded,
     };
@@ -255,6 +252,8 @@ async fn download(
         key,
         is_complete: false,
     };
+    let (tables, now) = (console.tables()?, console.now());
+    mint::record_step(&tables, &minted.reservation, "code.download", now).await?;
     let (parts, taken) = mpsc::channel(2);
     task::spawn_blocking(move || {
         let mut out = PartWriter(parts.clone());
@@ -331,7 +330,9 @@ async fn activate(
         let message = "the codes are not valid yet, because their file was not downloaded";
         return Err(Failure::new("not_downloaded", message).into());
     }
-    mint::activate(&minted.tables.code_books, minted.reservation).await?;
+    let (tables, now) = (console.tables()?, console.now());
+    mint::record_step(&tables, &minted.reservation, "code.activate", now).await?;
+    mint::activate(&tables.code_books, minted.reservation).await?;
     console.minting().all().remove(&key);
     Ok(Redirect::to(&minted_path(&key.0, &key.1)))
 }
@@ -347,12 +348,9 @@ async fn withdraw(
     };
     // First, so that no other request makes it valid meanwhile.
     let removed = console.minting().all().remove(&key);
-    if let Some(Minted {
-        tables,
-        reservation,
-        ..
-    }) = removed
-    {
+    if let Some(Minted { reservation, .. }) = removed {
+        let (tables, now) = (console.tables()?, console.now());
+        mint::record_step(&tables, &reservation, "code.withdraw", now).await?;
         mint::withdraw(&tables.code_books, &reservation).await?;
     }
     Ok(Redirect::to(&minted_path(&key.0, &key.1)))

@@ -144,7 +144,8 @@ fn row(
     };
     let named = [("batch", batch.name.as_str())];
     let minted = with_query(&format!("{}/minted", codes_path(scope)), &named);
-    let submissions = submissions_path(scope, &named);
+    let [of_batch] = named;
+    let submissions = submissions_path(scope, &[of_batch, ("state", "accepted")]);
     html! {
         tr {
             td { (batch.name) }

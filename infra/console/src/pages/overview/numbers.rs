@@ -51,12 +51,14 @@ pub(super) struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    /// The list of submissions with this filter, of the day if only one is shown.
+    /// The list of submissions with this filter, of the days that are shown.
     fn link(&self, filters: &[(&str, &str)]) -> String {
-        let only = self.days.from.filter(|from| self.days.to == Some(*from));
-        let only = only.map(|day| day.to_string());
-        let day = only.as_deref().map(|day| ("day", day));
-        let filters: Vec<_> = filters.iter().copied().chain(day).collect();
+        let ends = [("from", self.days.from), ("to", self.days.to)];
+        let ends = ends.map(|(name, end)| (name, end.map(|day| day.to_string())));
+        let days = ends
+            .iter()
+            .filter_map(|(name, end)| Some((*name, end.as_deref()?)));
+        let filters: Vec<_> = filters.iter().copied().chain(days).collect();
         submissions_path(self.scope, &filters)
     }
 

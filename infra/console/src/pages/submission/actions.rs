@@ -10,6 +10,7 @@ use ops_core::phones::{self, record_and_set_blocked};
 use ops_core::submissions::Disclosure;
 
 use super::render;
+use crate::once::mark;
 use crate::prelude::*;
 
 pub(super) fn routes() -> Router<Console> {
@@ -93,6 +94,7 @@ fn form(submission: &Submission, verb: &str, name: &str, rest: Markup) -> Markup
     html! {
         form method="post" action={ (path_of_submission(submission.submission_id)) "/" (verb) } {
             (hidden("revision", &submission.revision.to_string()))
+            (mark())
             label for=(id) { "Reason, which stays in the record" }
             input id=(id) name="why" required maxlength="500" autocomplete="off";
             (rest)
@@ -114,6 +116,8 @@ pub(super) async fn actions(
     Ok(html! {
         h2 { "What can be done" }
         @match submission.status.state() {
+            // Another request would replace the one that waits.
+            State::Accepted | State::Rejected if submission.approval.is_some() => p { "A second person decides first, above." },
             State::Accepted => (with_role(is_reviewer, "Revoking it", Role::Reviewer, revoke_form(submission))),
             State::Rejected => (with_role(is_operator, "Reopening it", Role::Operator, reopen_form(submission))),
             State::Pending | State::Unknown => @if submission.assignee() == Some(Assignee::Operator) {
@@ -247,7 +251,8 @@ async fn set_blocked(
         };
         let decision = phones::decision(&tables, why, now).await?;
         let slug = &submission.scope.campaign;
-        let changed = record_and_set_blocked(&tables, slug, &phone, blocked, &decision).await?;
+        let set = record_and_set_blocked(&tables, slug, &phone, blocked, &decision);
+        let changed = console.sent_forms().once(&form, set).await?;
         let word = match (blocked, changed) {
             (true, true) => "is blocked",
             (true, false) => "was blocked already",

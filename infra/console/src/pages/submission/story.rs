@@ -17,7 +17,9 @@ pub(super) async fn story(
     let batch = batch_of(tables, submission).await?;
     let prize = batch.as_ref().and_then(|batch| batch.prize.as_ref());
     let key = submission.status.message_key();
-    let text = campaign.messages.text(key, Language::En);
+    let consent = submission.consent.as_ref();
+    let language = consent.map_or(Language::En, |consent| consent.language);
+    let text = campaign.messages.text(key, language);
     let entered = view.code_entered();
     Ok(html! {
         p {
@@ -35,7 +37,10 @@ pub(super) async fn story(
             p { (entered.sentence()) " " a href=(path_of_submission(entered.holder().submission_id)) { "Show that submission" } "." }
         }
         @if let Some(decision) = &submission.decision {
-            p { "It was decided " (decided(decision)) ", on " (at(decision.at, view.zone)) "." }
+            p {
+                @if submission.status.is_terminal() { "It was decided " } @else { "It was reopened " }
+                (decided(decision)) ", on " (at(decision.at, view.zone)) "."
+            }
         }
     })
 }

@@ -81,14 +81,15 @@ async fn a_key_is_limited_rolled_and_revoked() {
     let operator = SignedIn::with_role(&stack, "operator").await;
     let (_, id) = issued(&operator, "per_minute=600").await;
     let change = format!("{KEYS}/change?key={id}");
+    let mark = mark_in(&operator.page(&change).await);
+    let limit = format!("{mark}&key={id}&per_minute=7");
     let limited = operator
-        .post_for(
-            200,
-            &format!("{KEYS}/limit"),
-            &format!("key={id}&per_minute=7"),
-        )
+        .post_for(200, &format!("{KEYS}/limit"), &limit)
         .await;
     assert_contains!(limited.text, "may make 7 requests a minute");
+    operator
+        .post_for(422, &format!("{KEYS}/limit"), &limit)
+        .await;
 
     let mark = mark_in(&operator.page(&change).await);
     let roll = format!("{mark}&key={id}&hours=2");

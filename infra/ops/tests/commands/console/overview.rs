@@ -140,7 +140,7 @@ async fn days_are_chosen_and_downloaded() {
     assert_contains!(
         none,
         "value=\"2026-01-02\"",
-        "<dt>Submissions</dt><dd><a href=\"/campaigns/chai-bora-2026/live/submissions\">0</a>"
+        "<dt>Submissions</dt><dd><a href=\"/campaigns/chai-bora-2026/live/submissions?from=2026-01-01&amp;to=2026-01-02\">0</a>"
     );
     let wrong = format!("{OVERVIEW}?from=yesterday");
     assert_eq!(operator.status("GET", &wrong).await, 422);

@@ -11,6 +11,7 @@ use common::random;
 use common::store::submissions::key;
 use service_tests::text::fields;
 
+use super::keys::mark_in;
 use super::pages::download;
 use super::{Served, SignedIn};
 use crate::correction::minted;
@@ -210,7 +211,7 @@ async fn whole_phones_are_exported_only_after_a_row() {
     let row = stack.last_audit_row().await;
     assert_eq!(
         fields(&row, "action details"),
-        r#"export {"content":"submissions","phones":"whole"}"#
+        r#"export {"content":"submissions","filter":{"state":"rejected"},"phones":"whole"}"#
     );
 }
 
@@ -355,8 +356,9 @@ async fn a_phone_is_blocked_and_unblocked_on_a_submission() {
     let entered = accepted(&stack, 1).await;
     let operator = SignedIn::with_role(&stack, "operator").await;
     let path = page_of(&entered);
+    let block = format!("{}&why=sells+codes", mark_in(&operator.page(&path).await));
     let blocked = operator
-        .post_for(200, &format!("{path}/block"), "why=sells+codes")
+        .post_for(200, &format!("{path}/block"), &block)
         .await;
     assert_contains!(
         blocked.text,
@@ -367,14 +369,20 @@ async fn a_phone_is_blocked_and_unblocked_on_a_submission() {
     assert_eq!(fields(&row, "action why"), "phone.block sells codes");
     let list = "phone list --campaign chai-bora-2026 --environment live";
     assert_contains!(stack.fine(list).await, "sells codes");
+    let again = format!("{}&why=again", mark_in(&blocked.text));
     let again = operator
-        .post_for(200, &format!("{path}/block"), "why=again")
+        .post_for(200, &format!("{path}/block"), &again)
         .await;
     assert_contains!(again.text, "was blocked already");
+    let free = format!("{}&why=mistake", mark_in(&again.text));
     let free = operator
-        .post_for(200, &format!("{path}/unblock"), "why=mistake")
+        .post_for(200, &format!("{path}/unblock"), &free)
         .await;
     assert_contains!(free.text, "is unblocked", "Block the phone");
+    let reloaded = operator
+        .post_for(422, &format!("{path}/block"), &block)
+        .await;
+    assert_contains!(reloaded.text, "sent before", "Block the phone");
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use service_tests::text::{fields, text_of};
 use service_tests::webhooks::Answer;
 
 use super::SignedIn;
+use super::keys::mark_in;
 use crate::submission::{submission, write};
 use crate::support::{NOW, Stack};
 use crate::webhook::{added, failed, is_signed_by, receiver};
@@ -30,7 +31,10 @@ async fn an_added_endpoint_shows_its_secret_once() {
         ("submission.accepted", "on"),
         ("prize.won", "on"),
     ]);
+    let add = format!("{}&{add}", mark_in(&console.page(PAGE).await));
     let page = console.post_for(200, PAGE, &add).await.text;
+    let reloaded = console.post_for(422, PAGE, &add).await.text;
+    assert_contains!(reloaded, "This form was sent before");
     let secret = secret_in(&page);
     let endpoint = form(&[("endpoint", id_in(&page))]);
     let test = format!("{PAGE}/test");
@@ -41,6 +45,7 @@ async fn an_added_endpoint_shows_its_secret_once() {
     );
     assert!(is_signed_by(&receiver, &[secret]));
     let page = console.page(PAGE).await;
+    let refused_mark = mark_in(&page);
     assert_contains!(page, "submission.accepted, prize.won");
     for hidden in [secret, "hush"] {
         assert_lacks!(page, hidden);
@@ -49,6 +54,7 @@ async fn an_added_endpoint_shows_its_secret_once() {
     let page = console.post_for(422, PAGE, &untyped).await.text;
     assert_contains!(page, "at least one type of event");
     let refused = form(&[("url", "https://10.0.0.1/hush"), ("prize.won", "on")]);
+    let refused = format!("{refused_mark}&{refused}");
     let page = console.post_for(422, PAGE, &refused).await.text;
     assert_contains!(page, "reachable from the internet");
     assert_lacks!(page, "hush");
