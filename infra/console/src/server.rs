@@ -87,6 +87,7 @@ impl Server {
         // Without receivers it has already stopped.
         let _ = stop.send(true);
         let _ = tokio::time::timeout(DRAIN_TIMEOUT, serving).await;
+        console.freezes().give_up_all(&console).await;
         ended
     }
 }

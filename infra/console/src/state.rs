@@ -12,6 +12,7 @@ use crate::access::Access;
 use crate::once::SentForms;
 use crate::pages::codes::import::Uploads;
 use crate::pages::codes::mint::Minting;
+use crate::pages::draws::freezes::Freezes;
 use crate::pages::review::screens::Screens;
 use crate::pages::submissions::Listings;
 use crate::prelude::*;
@@ -34,6 +35,7 @@ struct Shared {
     minting: Minting,
     uploads: Uploads,
     sent_forms: SentForms,
+    freezes: Freezes,
 }
 
 impl FromRequestParts<Self> for Console {
@@ -66,6 +68,7 @@ impl Console {
             minting: Minting::default(),
             uploads: Uploads::default(),
             sent_forms: SentForms::default(),
+            freezes: Freezes::default(),
         })))
     }
 
@@ -87,12 +90,12 @@ impl Console {
         &self.0.env
     }
 
-    pub(crate) fn clock(&self) -> &Clock {
-        &self.0.clock
-    }
-
     pub(crate) fn now(&self) -> Timestamp {
         self.0.clock.now()
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.0.clock
     }
 
     pub(crate) fn access(&self) -> &Access {
@@ -117,6 +120,10 @@ impl Console {
 
     pub(crate) fn sent_forms(&self) -> &SentForms {
         &self.0.sent_forms
+    }
+
+    pub(crate) fn freezes(&self) -> &Freezes {
+        &self.0.freezes
     }
 
     pub(crate) fn authority(&self) -> &str {

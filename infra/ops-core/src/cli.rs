@@ -26,7 +26,7 @@ pub(crate) use self::draw::{
 pub(crate) use self::numbers::{CountAction, NumbersArgs};
 pub(crate) use self::phone::{PhoneChangeArgs, PhoneCommand};
 pub(crate) use self::submission::{CorrectionArgs, ListArgs};
-pub(crate) use self::time::Moment;
+pub use self::time::{Moment, TimeOfDay};
 pub(crate) use self::webhook::{EndpointArgs, ReplayArgs, WebhookCommand};
 
 /// Operate the Campaign Entry Service: campaigns, API keys, codes, submissions, phones, webhooks

@@ -60,7 +60,8 @@ pub mod webhooks;
 mod write_guard;
 
 pub use cli::command;
+pub use cli::{Moment, TimeOfDay};
 pub use draws::chain::{CHAIN_VARIABLE, RELAY_VARIABLE};
 pub use draws::files::{EVIDENCE_VARIABLE, OPENINGS_VARIABLE};
 pub use run::{ConsoleSettings, ServeConsole, run};
-pub use terminal::{EXIT_FAILURE, EXIT_OK, EXIT_USAGE, Terminal};
+pub use terminal::{EXIT_FAILURE, EXIT_OK, EXIT_USAGE, LastLine, Terminal};

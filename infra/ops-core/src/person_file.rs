@@ -64,7 +64,7 @@ pub(crate) fn photo_name(receipt: &Receipt) -> Option<String> {
 }
 
 /// The country's local time; a ZIP has no zones.
-fn dated(now: Timestamp) -> zip::DateTime {
+pub(crate) fn dated(now: Timestamp) -> zip::DateTime {
     let at = now.in_zone(Tz::Africa__Dar_es_Salaam);
     let part = |number: u32| u8::try_from(number).unwrap_or_default();
     let year = u16::try_from(at.year()).unwrap_or_default();

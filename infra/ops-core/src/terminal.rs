@@ -1,6 +1,7 @@
 //! Output: reports on standard output; problems, notes and progress on standard error.
 
 use std::io::BufRead;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::prelude::*;
 
@@ -152,8 +153,55 @@ pub(crate) async fn unless_interrupted<T>(
     tokio::select! {
         // Notices Ctrl-C also while files are written.
         biased;
-        Ok(()) = tokio::signal::ctrl_c() => Err(failure!("interrupted", "{stopped}")),
+        () = interrupted() => Err(failure!("interrupted", "{stopped}")),
         done = work => done,
+    }
+}
+
+/// Ctrl-C; never, if it cannot be noticed.
+pub(crate) async fn interrupted() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending().await
+    }
+}
+
+/// Keeps the last line of progress, for a page.
+#[derive(Clone, Default)]
+pub struct LastLine(Arc<Mutex<String>>);
+
+impl LastLine {
+    pub fn text(&self) -> String {
+        let line = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        line.trim_end().to_owned()
+    }
+
+    /// A terminal that prints progress here, and cannot ask.
+    pub fn terminal<'a>(&'a mut self, out: &'a mut io::Sink) -> Terminal<'a> {
+        Terminal {
+            out,
+            err: self,
+            input: None,
+            err_is_terminal: false,
+            is_quiet: false,
+            yes: false,
+        }
+    }
+}
+
+impl Write for LastLine {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        let mut line = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // A line comes in parts.
+        if line.ends_with('\n') {
+            line.clear();
+        }
+        line.push_str(&text);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

@@ -3,7 +3,7 @@
 mod campaigns;
 mod changes;
 pub(crate) mod codes;
-mod draws;
+pub(crate) mod draws;
 mod keys;
 mod overview;
 mod people;

@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 /// A day or a point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Moment {
+pub enum Moment {
     Day(NaiveDate),
     /// A time in the campaign's zone.
     Local(NaiveDateTime),
@@ -17,7 +17,7 @@ pub(crate) enum Moment {
 
 impl Moment {
     /// The first time that is meant.
-    pub(crate) fn begin(self, zone: Tz) -> Timestamp {
+    pub fn begin(self, zone: Tz) -> Timestamp {
         match self {
             Self::Day(day) => in_zone(day.into(), zone),
             Self::Local(time) => in_zone(time, zone),
@@ -26,7 +26,7 @@ impl Moment {
     }
 
     /// The first time after what is meant.
-    pub(crate) fn end(self, zone: Tz) -> Timestamp {
+    pub fn end(self, zone: Tz) -> Timestamp {
         match self {
             Self::Day(day) => day
                 .succ_opt()
@@ -57,13 +57,13 @@ impl FromStr for Moment {
 
 /// A time of the campaign's present day, or a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TimeOfDay {
+pub enum TimeOfDay {
     Today(NaiveTime),
     Moment(Moment),
 }
 
 impl TimeOfDay {
-    pub(crate) fn resolve(self, zone: Tz, now: Timestamp) -> Timestamp {
+    pub fn resolve(self, zone: Tz, now: Timestamp) -> Timestamp {
         match self {
             Self::Today(time) => {
                 let today = now.in_zone(zone).date_naive();

@@ -9,8 +9,17 @@ use super::{logged, step_time};
 /// The action in the audit log.
 const ABANDON: &str = "draw.abandon";
 
+/// The request that a second person can confirm. After the round the winners can be computed, so
+/// both have to ask knowing the same.
+pub fn request(draw: &Draw, now: Timestamp) -> Option<&OperatorDecision> {
+    let is_outdated = |first: &OperatorDecision| first.at < draw.round_at && draw.round_at <= now;
+    draw.abandonment
+        .as_ref()
+        .filter(|first| first.confirmed.is_none() && !is_outdated(first))
+}
+
 /// Asks for it; as the second person, confirms and publishes it. Returns the draw after it.
-pub(crate) async fn abandon(
+pub async fn abandon(
     tables: &Tables,
     scope: &Scope,
     draw: Draw,
@@ -22,18 +31,18 @@ pub(crate) async fn abandon(
         return Err(has_winners(&draw));
     }
     let decision = tables.audit.decision(why.clone(), now).await?;
-    // After the round its winners can be computed, so both have to ask knowing the same.
-    let is_outdated = |first: &OperatorDecision| first.at < draw.round_at && draw.round_at <= now;
     let decision = match &draw.abandonment {
         // Publishing was interrupted.
         Some(both) if draw.is_abandoned() => both.clone(),
-        Some(first) if !is_outdated(first) && is_logged(tables, scope, &draw, first).await? => {
+        Some(first)
+            if request(&draw, now).is_some() && is_logged(tables, scope, &draw, first).await? =>
+        {
             let both = first.confirmed_by(&decision);
             both.ok_or_else(|| {
                 failure!(
                     "second_person_needed",
-                    "{} asked for it at {}; nothing happens until a second operator runs the same command, with their own AWS \
-                     identity and name",
+                    "{} asked for it at {}; nothing happens until a second operator asks for the same, with their own AWS identity \
+                     and name",
                     first.by,
                     first.at
                 )

@@ -103,6 +103,23 @@ pub(crate) fn write_sheet(
     campaign: &Campaign,
     output: &Path,
 ) -> Result<()> {
+    create(output, &sheet(tables, draw, campaign)?)
+}
+
+pub(crate) fn erasure_words(Erasure { row, audit_row }: &Erasure) -> String {
+    match audit_row {
+        Some(number) => {
+            format!("The entrant of row {row} was erased: see row {number} of the audit log.")
+        }
+        None => format!(
+            "The entrant of row {row} counts as erased, but NO row of the audit log is about that: ask the administrator of the \
+             stack who wrote the file."
+        ),
+    }
+}
+
+/// The page that an inspector signs.
+pub fn sheet(tables: &Tables, draw: &Draw, campaign: &Campaign) -> Result<String> {
     chain::of_draw(tables, draw)?;
     let header = super::header(draw)?;
     let digest = |text: &str| text.parse().map_err(unreadable(draw));
@@ -127,7 +144,7 @@ pub(crate) fn write_sheet(
         largest_rows: &draw.largest_rows,
         given_by_hand: draw.given_by_hand,
     };
-    create(output, &sheet.html())
+    Ok(sheet.html())
 }
 
 fn local(at: Timestamp, zone: Tz) -> DateTime<FixedOffset> {

@@ -15,10 +15,10 @@ pub(super) struct PeriodEntries {
 }
 
 #[derive(Default)]
-pub(crate) struct ReadReport {
-    pub(crate) days: BTreeMap<String, DayTotal>,
+pub struct ReadReport {
+    pub days: BTreeMap<String, DayTotal>,
     /// Made before the period's end, and not settled.
-    pub(crate) unsettled: Vec<Reference>,
+    pub unsettled: Vec<Reference>,
     /// Entries that people gave by accepting a submission.
     pub(crate) given_by_hand: u64,
     pub(crate) largest: Vec<LargestRow>,
@@ -26,9 +26,9 @@ pub(crate) struct ReadReport {
 
 /// The entries of a day, to compare with `ops numbers`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct DayTotal {
-    pub(crate) submissions: u64,
-    pub(crate) entries: u64,
+pub struct DayTotal {
+    pub submissions: u64,
+    pub entries: u64,
 }
 
 /// Reads all entries that were accepted from `from` on and before `to`. An entry belongs to the

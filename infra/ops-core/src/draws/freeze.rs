@@ -6,6 +6,7 @@
 //! after is finished by running it again.
 
 use std::fs;
+use std::future::pending;
 use std::io::BufWriter;
 
 use common::config;
@@ -16,7 +17,8 @@ use draw::{Algorithm, FreezeError, Frozen, OtherDraw, Period, Prize, Rows};
 use super::entries::{self, ReadReport};
 use super::prelude::*;
 use super::publish::publish;
-use super::shown::freeze_question;
+use super::shown::freeze_facts;
+use crate::terminal::interrupted;
 
 /// Time to read the commitment out, before the round.
 const MIN_NOTICE: Duration = Duration::from_secs(10 * 60);
@@ -26,19 +28,19 @@ const MAX_READING: Duration = Duration::from_secs(5 * 60);
 const MAX_WRITE_DELAY: Duration = Duration::from_secs(5 * 60);
 
 #[derive(Clone, Debug)]
-pub(crate) struct FreezePlan {
-    pub(crate) scope: Scope,
-    pub(crate) name: DrawName,
-    pub(crate) from: Timestamp,
-    pub(crate) to: Timestamp,
-    pub(crate) prizes: Vec<Prize>,
-    pub(crate) one_prize_per_entrant: bool,
-    pub(crate) at: Timestamp,
-    pub(crate) zone: Tz,
-    pub(crate) output: PathBuf,
+pub struct FreezePlan {
+    pub scope: Scope,
+    pub name: DrawName,
+    pub from: Timestamp,
+    pub to: Timestamp,
+    pub prizes: Vec<Prize>,
+    pub one_prize_per_entrant: bool,
+    pub at: Timestamp,
+    pub zone: Tz,
+    pub output: PathBuf,
 }
 
-pub(crate) struct FreezeReport {
+pub struct FreezeReport {
     pub(crate) evidence: String,
     /// `None` if an earlier run has recorded the draw.
     pub(crate) read: Option<ReadReport>,
@@ -53,18 +55,74 @@ struct ReadEntries {
     round_at: Timestamp,
 }
 
+pub enum BegunFreeze {
+    Locked(Box<LockedFreeze>),
+    Recorded(Box<RecordedFreeze>),
+}
+
+/// A freeze that has the lock.
+pub struct LockedFreeze {
+    plan: FreezePlan,
+    chain: Chain,
+    speedup: RetrySpeedup,
+    lock: FreezeLock,
+}
+
+/// A freeze whose entries are read, so that an operator can be asked.
+pub struct ReadFreeze {
+    locked: LockedFreeze,
+    entries: ReadEntries,
+}
+
+/// An earlier run has recorded the draw, and was interrupted before it was published.
+pub struct RecordedFreeze {
+    plan: FreezePlan,
+    draw: Draw,
+}
+
 /// Freezes, or finishes publishing what an earlier run has recorded.
 pub(crate) async fn freeze(
     tables: &Tables,
+    campaign: &Campaign,
     plan: FreezePlan,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<FreezeReport> {
+    let locked = match begin(tables, campaign, plan, clock.now()).await? {
+        BegunFreeze::Locked(locked) => locked,
+        BegunFreeze::Recorded(recorded) => return recorded.publish(tables, clock).await,
+    };
+    // Ctrl-C ends the program here, and while it asks.
+    let read = locked.read(tables, clock, terminal, pending()).await?;
+    let question = format!(
+        "{}Freeze these entries as the draw {} of {}?",
+        lines(&read.facts()),
+        read.name(),
+        scope_in_words(read.scope())
+    );
+    if let Err(refused) = terminal.confirm_typed(&question, read.name().as_str()) {
+        read.give_up(tables).await;
+        return Err(refused);
+    }
+    read.commit(tables, clock, interrupted()).await
+}
+
+/// Checks the plan, and takes the lock.
+pub async fn begin(
+    tables: &Tables,
+    campaign: &Campaign,
+    plan: FreezePlan,
+    now: Timestamp,
+) -> Result<BegunFreeze> {
+    refuse_without_phones(campaign, now)?;
     if let Some(draw) = tables.draws.get(&plan.scope, &plan.name).await? {
         return match draw.published_at {
             Some(_) => Err(already_frozen(&draw, plan.zone)),
             None if draw.is_abandoned() => Err(abandoned(&draw)),
-            None => publish_recorded(tables, &plan, draw, clock).await,
+            None => Ok(BegunFreeze::Recorded(Box::new(RecordedFreeze {
+                plan,
+                draw,
+            }))),
         };
     }
     let chain = chain::configured(&tables.env)?;
@@ -74,23 +132,139 @@ pub(crate) async fn freeze(
     } else {
         config::retry_speedup(&tables.env)?
     };
-    plan.check(clock.now(), speedup)?;
-    let mut lock = freeze_lock::begin(tables, &plan.scope, &plan.name, clock.now()).await?;
-    let freezing = async {
-        let entries = read(tables, &plan, &chain, clock, terminal).await?;
-        let notice = speedup.apply(MIN_NOTICE - MAX_READING);
-        let committing = commit(tables, &plan, &mut lock, entries, notice, clock);
-        // The folder is removed.
-        let stopped = "the freeze was stopped; `ops draw show` tells whether the draw is recorded: if it is, run this again, \
-                       which finishes it";
-        unless_interrupted(committing, stopped).await
+    plan.check(now, speedup)?;
+    let lock = freeze_lock::begin(tables, &plan.scope, &plan.name, now).await?;
+    Ok(BegunFreeze::Locked(Box::new(LockedFreeze {
+        plan,
+        chain,
+        speedup,
+        lock,
+    })))
+}
+
+/// Entrants whose phone is deleted would be missing.
+fn refuse_without_phones(campaign: &Campaign, now: Timestamp) -> Result<()> {
+    let Some(until) = campaign
+        .keeps_until(PersonalData::Phones)
+        .filter(|until| *until <= now)
+    else {
+        return Ok(());
     };
-    let frozen = freezing.await;
-    if frozen.is_err() {
-        // If this fails too, the next freeze or erasure does it.
-        let _ = freeze_lock::give_up(tables, &plan.scope, &lock).await;
+    let Campaign { slug, timezone, .. } = campaign;
+    bail!(
+        "phones_deleted",
+        "{slug} keeps phones until {}, so entrants would be missing from the draw; `ops campaign show {slug}` says whether \
+         any are deleted: if none are, raise retention.phones_days in its file, apply it, and run this again",
+        zoned_time(until, *timezone)
+    )
+}
+
+impl LockedFreeze {
+    /// Reads the entries; gives the freeze up if that fails or is interrupted.
+    pub async fn read(
+        self,
+        tables: &Tables,
+        clock: &Clock,
+        terminal: &mut Terminal<'_>,
+        interrupted: impl Future<Output = ()>,
+    ) -> Result<ReadFreeze> {
+        let read = tokio::select! {
+            biased;
+            () = interrupted => Err(stopped()),
+            read = read(tables, &self.plan, &self.chain, clock, terminal) => read,
+        };
+        match read {
+            Ok(entries) => Ok(ReadFreeze {
+                locked: self,
+                entries,
+            }),
+            Err(failure) => {
+                self.give_up(tables).await;
+                Err(failure)
+            }
+        }
     }
-    frozen
+
+    /// If this fails, the next freeze or erasure does it.
+    pub async fn give_up(&self, tables: &Tables) {
+        let _ = freeze_lock::give_up(tables, &self.plan.scope, &self.lock).await;
+    }
+}
+
+impl ReadFreeze {
+    pub fn scope(&self) -> &Scope {
+        &self.locked.plan.scope
+    }
+
+    pub fn name(&self) -> &DrawName {
+        &self.locked.plan.name
+    }
+
+    /// The commitment in words.
+    pub fn facts(&self) -> Vec<(&'static str, String)> {
+        let ReadEntries {
+            header,
+            report,
+            round_at,
+            ..
+        } = &self.entries;
+        freeze_facts(header, report, *round_at, self.locked.plan.zone)
+    }
+
+    pub fn header(&self) -> &Header {
+        &self.entries.header
+    }
+
+    pub fn report(&self) -> &ReadReport {
+        &self.entries.report
+    }
+
+    /// Entries can have changed from then on, so it has to be begun again.
+    pub fn expires_at(&self) -> Option<Timestamp> {
+        self.locked.lock.expires_at
+    }
+
+    pub async fn give_up(self, tables: &Tables) {
+        self.locked.give_up(tables).await;
+    }
+
+    /// Records and publishes the draw. The folder is removed if that is interrupted.
+    pub async fn commit(
+        self,
+        tables: &Tables,
+        clock: &Clock,
+        interrupted: impl Future<Output = ()>,
+    ) -> Result<FreezeReport> {
+        let Self {
+            mut locked,
+            entries,
+        } = self;
+        let LockedFreeze {
+            plan,
+            speedup,
+            lock,
+            ..
+        } = &mut locked;
+        let notice = speedup.apply(MIN_NOTICE - MAX_READING);
+        let frozen = tokio::select! {
+            // Noticed also while files are written.
+            biased;
+            () = interrupted => Err(stopped()),
+            frozen = commit(tables, plan, lock, entries, notice, clock) => frozen,
+        };
+        if frozen.is_err() {
+            locked.give_up(tables).await;
+        }
+        frozen
+    }
+}
+
+fn stopped() -> Failure {
+    failure!(
+        "interrupted",
+        "the freeze was stopped; `ops draw show` tells whether the draw is recorded: if it is, run this again, which \
+         finishes it"
+    )
 }
 
 async fn read(
@@ -134,15 +308,12 @@ async fn read(
         largest: rows.largest().to_vec(),
         ..found.report
     };
-    let round_at = round_at.into();
-    let question = freeze_question(scope, &header, &report, round_at, plan.zone);
-    terminal.confirm_typed(&question, plan.name.as_str())?;
     Ok(ReadEntries {
         folder,
         rows,
         header,
         report,
-        round_at,
+        round_at: round_at.into(),
     })
 }
 
@@ -232,7 +403,7 @@ async fn commit(
         bail!(
             "round_too_near",
             "nothing was frozen: reading and uploading the entries took so long that the round is too near; give \
-                       a later --at"
+                       a later time"
         );
     }
     if !tables.draws.create(&plan.scope, &draw, lock).await? {
@@ -263,6 +434,22 @@ fn check_recent(lock: &FreezeLock, now: Timestamp) -> Result<()> {
 }
 
 impl FreezePlan {
+    /// The plan of a recorded draw.
+    pub fn recorded(scope: &Scope, draw: &Draw, zone: Tz, output: PathBuf) -> Result<Self> {
+        let header = super::header(draw)?;
+        Ok(Self {
+            scope: scope.clone(),
+            name: draw.name.clone(),
+            from: header.period.from.to_utc().into(),
+            to: header.period.to.to_utc().into(),
+            prizes: header.prizes,
+            one_prize_per_entrant: header.one_prize_per_row,
+            at: draw.round_at,
+            zone,
+            output,
+        })
+    }
+
     /// The period in the campaign's zone.
     fn period(&self) -> Period {
         let [from, to] = [self.from, self.to].map(|time| time.in_zone(self.zone).fixed_offset());
@@ -281,14 +468,14 @@ impl FreezePlan {
         if self.from >= self.to {
             bail!(
                 "period_empty",
-                "no time is from --from to --to: give --to a later day or time than --from"
+                "the period has no time in it: let it end at a later day or time than it begins"
             );
         }
         let all_in = self.to.after(speedup.apply(MAX_WRITE_DELAY));
         if now < all_in {
             bail!(
                 "period_open",
-                "the period ends at {}, and its last entries are written by {}: freeze it then, or give an earlier --to",
+                "the period ends at {}, and its last entries are written by {}: freeze it then, or let the period end earlier",
                 zoned_time(self.to, self.zone),
                 zoned_time(all_in, self.zone)
             );
@@ -297,7 +484,7 @@ impl FreezePlan {
         if self.at < earliest {
             bail!(
                 "round_too_near",
-                "--at is {}: the commitment has to be public before the round can be known; give {} or later",
+                "the round would be at {}: the commitment has to be public before it can be known; give {} or later",
                 zoned_time(self.at, self.zone),
                 zoned_time(earliest, self.zone)
             );
@@ -317,52 +504,51 @@ async fn record(tables: &Tables, plan: &FreezePlan, details: Value, now: Timesta
         .map(drop)
 }
 
-/// Finishes a freeze that was interrupted between recording and publishing.
-async fn publish_recorded(
-    tables: &Tables,
-    plan: &FreezePlan,
-    draw: Draw,
-    clock: &Clock,
-) -> Result<FreezeReport> {
-    if clock.now() >= draw.round_at {
-        return Err(published_late(&draw));
-    }
-    let header = super::header(&draw)?;
-    if !plan.is_of(&header, &chain::of_draw(tables, &draw)?) {
-        bail!(
-            "freeze_differs",
-            "an earlier run froze the draw {} and was interrupted; run it again with its own arguments, which finishes it: \
-             --from {} --to {} --at {} and the prizes {}",
-            draw.name,
-            header.period.from,
-            header.period.to,
-            draw.round_at,
-            header.prizes_in_words()
-        );
-    }
-    let files = DrawFiles::new(tables, &plan.scope, &draw)?;
-    let folder = match NewFolder::begin(&plan.output) {
-        Ok(folder) => {
-            for name in [ENTRIES, OPENINGS] {
-                folder.write(name, files.read(name).await?)?;
-            }
-            folder.write(HEADER, draw.header.as_bytes())?;
-            folder.write(COMMITMENT, draw.commitment.as_bytes())?;
-            Some(folder)
+impl RecordedFreeze {
+    /// Finishes the freeze.
+    pub async fn publish(self, tables: &Tables, clock: &Clock) -> Result<FreezeReport> {
+        let Self { plan, draw } = self;
+        let plan = &plan;
+        if clock.now() >= draw.round_at {
+            return Err(published_late(&draw));
         }
-        // A folder gets its name once it is whole.
-        Err(taken) => match fs::read_to_string(plan.output.join(COMMITMENT)) {
-            Ok(commitment) if commitment == draw.commitment => None,
-            Ok(_) | Err(_) => return Err(taken),
-        },
-    };
-    let details = json!({ "commitment": draw.commitment, "published": true });
-    record(tables, plan, details, clock.now()).await?;
-    publish(tables, &plan.scope, &draw, &files, folder).await?;
-    Ok(FreezeReport {
-        evidence: files.evidence_url(),
-        read: None,
-    })
+        let header = super::header(&draw)?;
+        if !plan.is_of(&header, &chain::of_draw(tables, &draw)?) {
+            bail!(
+                "freeze_differs",
+                "an earlier run froze the draw {} and was interrupted; run it again with its own arguments, which finishes it: \
+             --from {} --to {} --at {} and the prizes {}",
+                draw.name,
+                header.period.from,
+                header.period.to,
+                draw.round_at,
+                header.prizes_in_words()
+            );
+        }
+        let files = DrawFiles::new(tables, &plan.scope, &draw)?;
+        let folder = match NewFolder::begin(&plan.output) {
+            Ok(folder) => {
+                for name in [ENTRIES, OPENINGS] {
+                    folder.write(name, files.read(name).await?)?;
+                }
+                folder.write(HEADER, draw.header.as_bytes())?;
+                folder.write(COMMITMENT, draw.commitment.as_bytes())?;
+                Some(folder)
+            }
+            // A folder gets its name once it is whole.
+            Err(taken) => match fs::read_to_string(plan.output.join(COMMITMENT)) {
+                Ok(commitment) if commitment == draw.commitment => None,
+                Ok(_) | Err(_) => return Err(taken),
+            },
+        };
+        let details = json!({ "commitment": draw.commitment, "published": true });
+        record(tables, plan, details, clock.now()).await?;
+        publish(tables, &plan.scope, &draw, &files, folder).await?;
+        Ok(FreezeReport {
+            evidence: files.evidence_url(),
+            read: None,
+        })
+    }
 }
 
 fn already_frozen(draw: &Draw, zone: Tz) -> Failure {
@@ -387,7 +573,7 @@ fn given_up() -> Failure {
 pub(super) fn too_late() -> Failure {
     failure!(
         "round_too_far",
-        "--at is too late: the beacon has no such round; give an earlier time"
+        "the time of the round is too late: the beacon has no such round; give an earlier one"
     )
 }
 

@@ -12,29 +12,31 @@
 //! | calls to winners, and skips | [`call_log`] |
 //! | giving a draw up | `abandon` |
 //! | a draw in words | [`shown`] |
-//! | the certificate and the sheet | `certificate` |
+//! | the certificate and the sheet | `certificate`; for the console, [`downloads`] |
 //! | verifying a folder, without a stack | `verify` |
 //! | whose entries a row has; erasing that | `openings` |
 
-pub(crate) mod abandon;
+pub mod abandon;
 mod assign_winners;
 pub mod call_log;
 pub(crate) mod certificate;
 pub(crate) mod chain;
+pub mod downloads;
 mod entries;
 pub(crate) mod files;
-pub(crate) mod freeze;
+pub mod freeze;
 pub(crate) mod freeze_lock;
 pub(crate) mod openings;
 mod prelude;
 mod publish;
-pub(crate) mod run;
+pub mod run;
 pub mod shown;
 pub(crate) mod verify;
 
-pub(crate) use self::entries::ReadReport;
+pub use self::certificate::sheet;
+pub use self::entries::ReadReport;
 use chrono::TimeDelta;
-use draw::Header;
+pub use draw::{Header, Prize};
 
 use crate::audit::{self, RowFilter};
 use crate::prelude::*;

@@ -1,6 +1,7 @@
 //! Draws the winners of a frozen draw, at each run the same.
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::fs;
 
 use common::config;
@@ -18,10 +19,11 @@ const TICK: Duration = Duration::from_secs(1);
 
 /// The source of the round, if it is not the usual relay.
 #[derive(Clone, Debug)]
-pub(crate) enum RoundSource {
+pub enum RoundSource {
     Relay(Url),
     /// A relay's reply.
     File(PathBuf),
+    Reply(String),
 }
 
 impl From<OsString> for RoundSource {
@@ -33,7 +35,7 @@ impl From<OsString> for RoundSource {
 }
 
 /// Draws, unless it was done before. Returns `result.json`.
-pub(crate) async fn run(
+pub async fn run(
     tables: &Tables,
     scope: &Scope,
     draw: &Draw,
@@ -56,7 +58,11 @@ pub(crate) async fn run(
     let (chain, _) = published_in_time(tables, scope, draw, &files).await?;
     let zone = tables.zone(scope).await?;
     let round = match source {
-        Some(RoundSource::File(path)) => in_file(&chain, draw, &path)?,
+        Some(RoundSource::File(path)) => {
+            let reply = fs::read(&path).map_err(Failure::from_io(&path, "reading"))?;
+            verified(&chain, draw, &reply, &path.display())?
+        }
+        Some(RoundSource::Reply(reply)) => verified(&chain, draw, reply.as_bytes(), &"the reply")?,
         Some(RoundSource::Relay(relay)) => {
             fetch(tables, &chain, draw, Some(relay), zone, clock, terminal).await?
         }
@@ -132,13 +138,16 @@ pub(super) fn recorded(
     Ok((result, json))
 }
 
-fn in_file(chain: &Chain, draw: &Draw, path: &Path) -> Result<VerifiedRound> {
-    let reply = fs::read(path).map_err(Failure::from_io(path, "reading"))?;
-    chain.verify_reply(draw.round, &reply).map_err(|error| {
+fn verified(
+    chain: &Chain,
+    draw: &Draw,
+    reply: &[u8],
+    source: &dyn Display,
+) -> Result<VerifiedRound> {
+    chain.verify_reply(draw.round, reply).map_err(|error| {
         failure!(
             "signature_invalid",
-            "{} {error}; take the whole reply of a relay, from its address {}/public/{}",
-            path.display(),
+            "{source} {error}; take the whole reply of a relay, from its address {}/public/{}",
             draw.chain,
             draw.round
         )

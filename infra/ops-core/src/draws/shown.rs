@@ -70,13 +70,12 @@ pub fn facts(scope: &Scope, draw: &Draw, zone: Tz) -> Result<Vec<(&'static str, 
     Ok(pairs)
 }
 
-pub(super) fn freeze_question(
-    scope: &Scope,
+pub(super) fn freeze_facts(
     header: &Header,
     read: &ReadReport,
     round_at: Timestamp,
     zone: Tz,
-) -> String {
+) -> Vec<(&'static str, String)> {
     let mut pairs = header_facts(header);
     pairs.push((
         "round",
@@ -101,12 +100,28 @@ pub(super) fn freeze_question(
             format!("{unsettled} submissions are not settled, and not in this draw"),
         ),
     ]);
-    let scope = scope_in_words(scope);
-    format!(
-        "{}Freeze these entries as the draw {} of {scope}?",
-        lines(&pairs),
-        header.draw
-    )
+    pairs
+}
+
+/// Too many prizes, and earlier draws of the period.
+pub fn warnings(header: &Header) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let prizes = header.prize_count();
+    if prizes > header.rows.get() {
+        warnings.push(format!(
+            "There are {} prizes and {} entrants: some prizes can have no winner.",
+            grouped(prizes),
+            grouped(header.rows.get())
+        ));
+    }
+    if !header.overlapping.is_empty() {
+        warnings.push(
+            "Earlier draws have entries of this period. The sheet and the certificate name them: be ready to say why there \
+             are several."
+                .to_owned(),
+        );
+    }
+    warnings
 }
 
 fn header_facts(header: &Header) -> Vec<(&'static str, String)> {
@@ -221,10 +236,7 @@ pub fn next_step(
 }
 
 /// The last skipped place of a prize that has too few winners.
-pub(super) fn interrupted_skip<'a>(
-    header: &Header,
-    contacts: &'a [Contact],
-) -> Option<&'a Contact> {
+pub fn interrupted_skip<'a>(header: &Header, contacts: &'a [Contact]) -> Option<&'a Contact> {
     let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
     header.prizes.iter().find_map(|prize| {
         let drawn: Vec<_> = contacts

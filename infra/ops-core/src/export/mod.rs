@@ -197,6 +197,41 @@ pub async fn csv(
     Ok(stream::iter([Ok(heading)]).chain(texts).boxed())
 }
 
+/// The winners of a draw as CSV, for a page.
+pub async fn winners_of_draw(
+    tables: Tables,
+    scope: Scope,
+    draw: DrawName,
+    phones: bool,
+    now: Timestamp,
+) -> Result<String> {
+    let export = Export {
+        args: ExportArgs {
+            content: ExportContent::Winners,
+            scope: LiveScopeArgs {
+                campaign: scope.campaign.clone(),
+                environment: scope.environment,
+            },
+            from: None,
+            to: None,
+            state: Vec::new(),
+            draw: Some(draw.clone()),
+            phones,
+            output: PathBuf::new(),
+        },
+        zone: tables.zone(&scope).await?,
+        tables,
+        scope,
+        from: None,
+        to: None,
+    };
+    export.record(now).await?;
+    let columns: Vec<_> = export.columns().iter().map(|(name, _)| *name).collect();
+    let rows = export.drawn(&draw).await?;
+    let rows: String = rows.iter().map(|row| format::row(row)).collect();
+    Ok(format::heading(&columns) + &rows)
+}
+
 impl Export {
     /// The row of whole phones in the audit log.
     async fn record(&self, details: Value, now: Timestamp) -> Result<()> {

@@ -6,9 +6,14 @@ use ops_core::draws::call_log::{Winner, log, show_phone};
 use ops_core::draws::shown::{self, event_words};
 use ops_core::draws::{self, call_log};
 
-use self::winner::{Step, winner_page};
+use self::winner::{Step, WinnerPage};
 use crate::prelude::*;
 
+mod downloads;
+mod freeze;
+pub(crate) mod freezes;
+mod new_draw;
+mod steps;
 mod winner;
 
 pub(crate) fn routes() -> Router<Console> {
@@ -17,6 +22,9 @@ pub(crate) fn routes() -> Router<Console> {
         .route(path, get(list))
         .route(&format!("{path}/{{draw}}"), get(show))
         .route(&format!("{path}/{{draw}}/winner"), get(winner).post(step))
+        .merge(freeze::routes())
+        .merge(steps::routes())
+        .merge(downloads::routes())
 }
 
 type InDraw = Named<(CampaignSlug, Environment, DrawName)>;
@@ -43,14 +51,15 @@ fn path_of_winner(scope: &Scope, contact: &Contact) -> String {
 }
 
 async fn list(console: Console, Named(scope): Named<Scope>) -> PageResult {
-    let tables = console.tables()?;
+    let (tables, now) = (console.tables()?, console.now());
     let zone = tables.zone(&scope).await?;
+    let may_act = console.has(Role::Operator).await?;
     let mut draws = tables.draws.list(&scope).await?;
     draws.sort_by_key(|draw| std::cmp::Reverse(draw.frozen_at));
     let mut rows = Vec::new();
     for draw in &draws {
         let contacts = tables.draws.contacts(&scope, &draw.name).await?;
-        rows.push(row(&scope, draw, &contacts, zone)?);
+        rows.push(row(&scope, draw, &contacts, zone, now)?);
     }
     let heading = [
         "Draw",
@@ -64,8 +73,10 @@ async fn list(console: Console, Named(scope): Named<Scope>) -> PageResult {
         "Skipped",
     ];
     let content = html! {
+        (freeze::notice(&console, &tables, &scope, zone).await?)
+        @if may_act { p { a.button href=(freeze::path_of_form(&scope)) { "New draw" } } } @else { (lacks("A new draw", Role::Operator)) }
         @if rows.is_empty() {
-            p { "There are no draws yet; " code { "ops draw freeze" } " begins one." }
+            p { "There are no draws yet. A draw freezes the entries of a period, so that anyone can check its winners." }
         } @else {
             (table("Draws", &heading, html! { @for row in rows { (row) } }))
         }
@@ -75,12 +86,18 @@ async fn list(console: Console, Named(scope): Named<Scope>) -> PageResult {
         .render(content))
 }
 
-fn row(scope: &Scope, draw: &Draw, contacts: &[Contact], zone: Tz) -> Result<Markup, Failure> {
+fn row(
+    scope: &Scope,
+    draw: &Draw,
+    contacts: &[Contact],
+    zone: Tz,
+    now: Timestamp,
+) -> Result<Markup, Failure> {
     let header = draws::header(draw)?;
     Ok(html! {
         tr {
             td { a href=(path_of_draw(scope, &draw.name)) { (draw.name) } }
-            td { (state(draw)) }
+            td { (state(draw)) @if draw.awaits_run(now) { " " (pill("open", "round is out")) } @if steps::waits_for_second(draw, now) { " " (pill("open", "second person")) } }
             td { (grouped(header.rows.get())) }
             td { (grouped(header.total.get())) }
             td { (zoned_time(draw.round_at, zone)) }
@@ -105,10 +122,10 @@ fn counts(contacts: &[Contact]) -> [usize; 4] {
 }
 
 fn state(draw: &Draw) -> Markup {
-    let class = if draw.outcome.is_some() {
-        "good"
-    } else {
-        "paused"
+    let class = match &draw.outcome {
+        _ if draw.is_abandoned() => "over",
+        Some(_) => "good",
+        None => "paused",
     };
     pill(class, shown::state(draw))
 }
@@ -135,15 +152,11 @@ async fn show(console: Console, named: InDraw) -> PageResult {
     let contacts = tables.draws.contacts(&scope, &name).await?;
     let (open, settled): (Vec<_>, Vec<_>) = contacts.iter().partition(|contact| contact.is_open());
     let blocked = call_log::blocked(&tables, &scope, &contacts).await?;
+    let may_act = console.has(Role::Operator).await?;
     let content = html! {
         p { (state(&draw)) }
-        @match shown::next_step(&scope, &draw, &contacts, zone, now)? {
-            Some(next) => p { "Next: " (next) "." },
-            None if open.is_empty() => {
-                p { "Every winner has an outcome. " (certificate(&scope, &draw)) }
-            }
-            None => {}
-        }
+        @if !may_act { (lacks("The next steps", Role::Operator)) }
+        (steps::next(&scope, &draw, &contacts, zone, now, may_act)?)
         @if draw.outcome.is_some() && !open.is_empty() {
             h2 { "To be called, or to get the prize" }
             (winners("Winners without an outcome", &scope, &open, &blocked, zone))
@@ -152,20 +165,15 @@ async fn show(console: Console, named: InDraw) -> PageResult {
             h2 { "With an outcome" }
             (winners("Winners with an outcome", &scope, &settled, &blocked, zone))
         }
+        @if may_act { (downloads::section(&scope, &draw)) }
         h2 { "Details" }
         (facts(&shown::facts(&scope, &draw, zone)?))
-        @if draw.outcome.is_some() && !open.is_empty() { p.soft { (certificate(&scope, &draw)) } }
+        @if may_act { (steps::abandon_section(&tables, &scope, &draw, zone, now).await?) }
     };
     Ok(Page::new(&format!("Draw {name}"), Section::Draws)
         .in_scope(&scope)
+        .with_script(assets::DRAWS_SCRIPT)
         .render(content))
-}
-
-fn certificate(scope: &Scope, draw: &Draw) -> Markup {
-    html! {
-        code { "ops draw certificate " (shown::options(scope, &draw.name)) " --output FILE.html" }
-        " writes the certificate, which lets anyone verify the draw."
-    }
 }
 
 fn winners(
@@ -217,16 +225,37 @@ async fn find(tables: &Tables, named: InDraw, query: &Query) -> PageResult<(Winn
     Ok((winner, zone))
 }
 
-async fn render(tables: &Tables, winner: &Winner, zone: Tz, phone: Option<&str>) -> PageResult {
+async fn render(
+    console: &Console,
+    tables: &Tables,
+    winner: &Winner,
+    zone: Tz,
+    phone: Option<&str>,
+) -> PageResult {
     let contact = std::slice::from_ref(&winner.contact);
     let blocked = call_log::blocked(tables, &winner.scope, contact).await?;
-    Ok(winner_page(winner, !blocked.is_empty(), zone, phone))
+    let may_act = console.has(Role::Operator).await?;
+    let all = tables
+        .draws
+        .contacts(&winner.scope, &winner.draw.name)
+        .await;
+    let all = all.map_err(Failure::from)?;
+    let interrupted = shown::interrupted_skip(&winner.header, &all);
+    let shown = WinnerPage {
+        winner,
+        is_blocked: !blocked.is_empty(),
+        is_interrupted: interrupted.is_some_and(|contact| contact == &winner.contact),
+        zone,
+        phone,
+        may_act,
+    };
+    Ok(shown.render())
 }
 
 async fn winner(console: Console, named: InDraw, query: Query) -> PageResult {
     let tables = console.tables()?;
     let (winner, zone) = find(&tables, named, &query).await?;
-    render(&tables, &winner, zone, None).await
+    render(&console, &tables, &winner, zone, None).await
 }
 
 async fn step(console: Console, named: InDraw, query: Query, form: Form) -> PageResult<Response> {
@@ -235,7 +264,7 @@ async fn step(console: Console, named: InDraw, query: Query, form: Form) -> Page
     match Step::parse(&form, &winner)? {
         Step::ShowPhone => {
             let phone = show_phone(&tables, &winner, now).await?;
-            let page = render(&tables, &winner, zone, Some(&phone)).await?;
+            let page = render(&console, &tables, &winner, zone, Some(&phone)).await?;
             Ok(page.into_response())
         }
         Step::Log(event) => {

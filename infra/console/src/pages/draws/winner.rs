@@ -30,6 +30,16 @@ impl Step {
         if step == "show_phone" {
             return Ok(Self::ShowPhone);
         }
+        if step == "finish" {
+            let last = winner.contact.steps.last().map(|step| step.event.clone());
+            let skip = last.filter(|event| matches!(event, ContactEvent::Skipped { .. }));
+            return skip.map(Self::Log).ok_or_else(|| {
+                failure!(
+                    "step_refused",
+                    "this winner is not skipped; nothing was logged"
+                )
+            });
+        }
         if step == "skip" {
             check_typed(form, winner.draw.name.as_str())?;
             let missing = || {
@@ -91,52 +101,76 @@ fn follows(winner: &Winner, event: ContactEvent) -> bool {
         .is_ok()
 }
 
-pub(super) fn winner_page(
-    winner: &Winner,
-    is_blocked: bool,
-    zone: Tz,
-    phone: Option<&str>,
-) -> Html<String> {
-    let Winner {
-        scope,
-        draw,
-        contact,
-        ..
-    } = winner;
-    let content = html! {
-        p { (contact_state(contact, is_blocked)) " " a href=(path_of_draw(scope, &draw.name)) { "All winners of the draw " (draw.name) } }
-        (facts(&[
-            ("Reference", html! {
-                @match (&contact.reference, contact.submission_id) {
-                    (Some(reference), Some(id)) => a href=(path_of_submission(id)) { (reference) },
-                    (reference, _) => (or_dash(reference.as_ref())),
-                }
-            }),
-            ("Region", html! { (or_dash(contact.region.as_ref())) }),
-            ("Phone", html! {
-                @match phone { Some(phone) => strong { (phone) }, None => (or_dash(contact.masked_phone.as_ref())) }
-            }),
-        ]))
-        @if is_blocked {
-            p { "The phone was blocked after the freeze: skip this winner, or unblock the phone." }
-        }
-        @if contact.is_open() { (steps(winner, phone.is_some())) }
-        h2 { "What happened" }
-        ol.timeline {
-            @for step in &contact.steps {
-                li {
-                    time datetime=(step.at) { (zoned_time(step.at, zone)) }
-                    (event_words(&step.event))
-                    @if let Some(by) = &step.by { ", logged by " (by.name()) }
+/// A winner, as the page shows it.
+pub(super) struct WinnerPage<'a> {
+    pub(super) winner: &'a Winner,
+    pub(super) is_blocked: bool,
+    /// True if the next winner was not drawn after the skip.
+    pub(super) is_interrupted: bool,
+    pub(super) zone: Tz,
+    pub(super) phone: Option<&'a str>,
+    pub(super) may_act: bool,
+}
+
+impl WinnerPage<'_> {
+    pub(super) fn render(self) -> Html<String> {
+        let Self {
+            winner,
+            is_blocked,
+            is_interrupted,
+            zone,
+            phone,
+            may_act,
+        } = self;
+        let Winner {
+            scope,
+            draw,
+            contact,
+            ..
+        } = winner;
+        let acts = contact.is_open() && may_act;
+        let content = html! {
+            p { (contact_state(contact, is_blocked)) " " a href=(path_of_draw(scope, &draw.name)) { "All winners of the draw " (draw.name) } }
+            (facts(&[
+                ("Reference", html! {
+                    @match (&contact.reference, contact.submission_id) {
+                        (Some(reference), Some(id)) => a href=(path_of_submission(id)) { (reference) },
+                        (reference, _) => (or_dash(reference.as_ref())),
+                    }
+                }),
+                ("Region", html! { (or_dash(contact.region.as_ref())) }),
+                ("Phone", html! {
+                    @match phone { Some(phone) => strong { (phone) }, None => (or_dash(contact.masked_phone.as_ref())) }
+                }),
+            ]))
+            @if is_blocked {
+                p { "The phone was blocked after the freeze: skip this winner, or unblock the phone." }
+            }
+            @if is_interrupted && may_act {
+                p.bad { "This winner was skipped, and the next one not drawn, because that was interrupted." }
+                form method="post" action=(path_of_winner(scope, contact)) {
+                    button name="step" value="finish" { "Draw the next winner" }
                 }
             }
-        }
-        @if contact.is_open() { (skip(winner, is_blocked)) }
-    };
-    let title = format!("Place {} of {}", contact.place, contact.prize);
-    Page::new(&title, Section::Draws)
-        .in_scope(scope)
-        .render(content)
+            @if acts { (steps(winner, phone.is_some())) }
+            h2 { "What happened" }
+            ol.timeline {
+                @for step in &contact.steps {
+                    li {
+                        time datetime=(step.at) { (zoned_time(step.at, zone)) }
+                        (event_words(&step.event))
+                        @if let Some(by) = &step.by { ", logged by " (by.name()) }
+                    }
+                }
+            }
+            @if acts { (skip(winner, is_blocked)) }
+            @if !may_act { (lacks("Calling winners", Role::Operator)) }
+        };
+        let title = format!("Place {} of {}", contact.place, contact.prize);
+        Page::new(&title, Section::Draws)
+            .in_scope(scope)
+            .render(content)
+    }
 }
 
 fn steps(winner: &Winner, is_shown: bool) -> Markup {

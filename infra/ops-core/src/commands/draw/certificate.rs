@@ -1,10 +1,9 @@
 //! `ops draw certificate` and the sheet of `ops draw show`.
 
 use crate::cli::DrawArgs;
-use crate::draws::certificate::{self, BESIDE};
+use crate::draws::certificate::{self, BESIDE, erasure_words};
 use crate::draws::files::OPENINGS;
 use crate::draws::find;
-use crate::draws::openings::Erasure;
 use crate::prelude::*;
 
 pub(super) async fn run(args: DrawArgs, output: &Path, tables: &Tables) -> Result<Report> {
@@ -19,16 +18,8 @@ pub(super) async fn run(args: DrawArgs, output: &Path, tables: &Tables) -> Resul
         output.display(),
         joined(BESIDE)
     );
-    for Erasure { row, audit_row } in &erasures {
-        text += &match audit_row {
-            Some(number) => {
-                format!("The entrant of row {row} was erased: see row {number} of the audit log.\n")
-            }
-            None => format!(
-                "The entrant of row {row} counts as erased, but NO row of the audit log is about that: ask the administrator of \
-                 the stack who wrote the file.\n"
-            ),
-        };
+    for erasure in &erasures {
+        text += &format!("{}\n", erasure_words(erasure));
     }
     if output.with_file_name(OPENINGS).exists() {
         text += &format!("{OPENINGS} in the same folder is SECRET: do not publish it.\n");

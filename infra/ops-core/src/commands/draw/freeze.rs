@@ -1,9 +1,7 @@
-use draw::Header;
-
 use super::show::ShownDraw;
 use crate::cli::FreezeArgs;
 use crate::draws::freeze::{self, FreezePlan, FreezeReport};
-use crate::draws::shown::options;
+use crate::draws::shown::{options, warnings};
 use crate::draws::{ReadReport, header};
 use crate::prelude::*;
 
@@ -26,7 +24,6 @@ pub(super) async fn run(
     } = args;
     let (scope, name) = draw.named();
     let campaign = tables.campaign(&scope.campaign).await?;
-    refuse_without_phones(&campaign, clock.now())?;
     let zone = campaign.timezone;
     let plan = FreezePlan {
         scope: scope.clone(),
@@ -39,7 +36,7 @@ pub(super) async fn run(
         zone,
         output: output.clone(),
     };
-    let freezing = freeze::freeze(tables, plan, clock, terminal);
+    let freezing = freeze::freeze(tables, &campaign, plan, clock, terminal);
     let FreezeReport { evidence, read } = Box::pin(freezing).await?;
     let shown = ShownDraw::find(tables, &scope, &name).await?;
     let (mut json, mut text) = (shown.json()?, shown.text()?);
@@ -47,7 +44,9 @@ pub(super) async fn run(
         "files       {}, with openings.csv, which is secret\nevidence    {evidence}\n",
         output.display()
     );
-    text += &warnings(&header(&shown.draw)?);
+    for warning in warnings(&header(&shown.draw)?) {
+        text += &format!("\n{warning}\n");
+    }
     if let Some(read) = &read {
         text += &read_text(read);
         let unsettled = read.unsettled.iter().map(ToString::to_string).collect();
@@ -64,24 +63,6 @@ pub(super) async fn run(
     Ok(Report::new(json, text))
 }
 
-/// Too many prizes, and earlier draws of the period.
-fn warnings(header: &Header) -> String {
-    let mut text = String::new();
-    let prizes = header.prize_count();
-    if prizes > header.rows.get() {
-        text += &format!(
-            "\nThere are {} prizes and {} entrants: some prizes can have no winner.\n",
-            grouped(prizes),
-            grouped(header.rows.get())
-        );
-    }
-    if !header.overlapping.is_empty() {
-        text += "\nEarlier draws have entries of this period. The sheet and the certificate name them: be ready to say why there \
-             are several.\n";
-    }
-    text
-}
-
 fn read_text(read: &ReadReport) -> String {
     let days = read.days.iter();
     let rows: Vec<_> = days
@@ -94,23 +75,6 @@ fn read_text(read: &ReadReport) -> String {
     ];
     let days = table(&columns, &rows, Tz::UTC);
     format!("\n{days}{}", unsettled_text(&read.unsettled))
-}
-
-/// Entrants whose phone is deleted would be missing.
-fn refuse_without_phones(campaign: &Campaign, now: Timestamp) -> Result<()> {
-    let Some(until) = campaign
-        .keeps_until(PersonalData::Phones)
-        .filter(|until| *until <= now)
-    else {
-        return Ok(());
-    };
-    let Campaign { slug, timezone, .. } = campaign;
-    bail!(
-        "phones_deleted",
-        "{slug} keeps phones until {}, so entrants would be missing from the draw; `ops campaign show {slug}` says whether \
-         any are deleted: if none are, raise retention.phones_days in its file, apply it, and run this again",
-        zoned_time(until, *timezone)
-    )
 }
 
 fn unsettled_text(unsettled: &[Reference]) -> String {
