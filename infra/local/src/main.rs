@@ -184,12 +184,18 @@ async fn load_demos(
     }
     let demos = demo::load(env, data, stack.partner_url(), clock).await?;
     let shows_draw = matches!(arguments.show, Some(Shown::Draw));
+    let mut frozen = Vec::new();
     if shows_draw || arguments.demo_entries {
-        demo::draw::load(env, clock).await?;
+        frozen = demo::draw::freeze(env, clock, arguments.demo_entries).await?;
     }
     if arguments.demo_entries {
         say("Adding 2,000 demo entries, which takes up to a minute.\n");
-        demo::entries::load(env, clock).await?;
+        let told = |slug: &str| say(&format!("  {slug} has its entries.\n"));
+        demo::entries::load(env, clock, told).await?;
+    }
+    // The rounds come while entries are added.
+    demo::draw::walk(env, clock, &frozen).await?;
+    if arguments.demo_entries {
         say("The demo entries are in; numbers count them within a minute.\n");
     }
     if shows_draw {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, FixedOffset, TimeDelta, Utc};
 use common::clock::Clock;
 use common::config::Env;
 use common::domain::receipt::judgement::{FISCAL_OFFSET, judge};
@@ -18,7 +18,7 @@ use ops_core::settle::OPERATOR_DECISION;
 use super::past::Past;
 use super::{DemoError, paper, unusable};
 use crate::shops::SHOPS;
-use crate::tax_portal::cases::Paper;
+use crate::tax_portal::cases::{PURCHASED, Paper};
 use crate::tax_portal::receipt;
 
 const DAYS: u64 = 14;
@@ -45,8 +45,9 @@ const PACKS: &str = "packs";
 const WINNING_PACKS: &str = "winning-packs";
 /// Receipts that wait for a person, with photos.
 const WAITING: u64 = 100;
-/// Writes entries, unless the data folder has them.
-pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
+
+/// Writes entries, unless the data folder has them; tells of each campaign that has its own.
+pub async fn load(env: &Env, clock: &Clock, told: impl Fn(&str)) -> Result<(), DemoError> {
     let past = Past::connect(env).await?;
     let (_, last) = past.campaign(LAST).await?;
     let book = past.tables.code_books.overview(&last).await?;
@@ -58,11 +59,14 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
         now: clock.now(),
         state: 0x9e37_79b9_7f4a_7c15,
     };
-    entries
-        .codes("soda-rush-2026", CODE_ENTRIES, Some(PRIZE))
-        .await?;
-    entries.receipts("duka-kuu-2026").await?;
-    entries.codes(LAST, LAST_ENTRIES, None).await
+    let (codes, receipts) = ("soda-rush-2026", "duka-kuu-2026");
+    entries.codes(codes, CODE_ENTRIES, Some(PRIZE)).await?;
+    told(codes);
+    entries.receipts(receipts).await?;
+    told(receipts);
+    entries.codes(LAST, LAST_ENTRIES, None).await?;
+    told(LAST);
+    Ok(())
 }
 
 struct Entries {
@@ -190,7 +194,9 @@ impl Entries {
             };
             let new = self.submission(&campaign, &scope)?;
             let at = new.created_at;
-            let record = self.record(number, kind, at)?;
+            // Some shops never report the sale.
+            let is_missing = !is_torn && !waits && number % 9 == 0;
+            let record = self.record(kind, is_missing, at)?;
             let pending = self.pending(new, &record, is_torn).await?;
             let decided_at = at.after(Duration::from_secs(600 + self.below(20_000)));
             let settled = if is_torn {
@@ -200,8 +206,7 @@ impl Entries {
                     true => waiting,
                     false => by_a_person(&waiting, &record, decided_at.min(self.now))?,
                 }
-            } else if !waits && number % 9 == 0 {
-                // Some shops have not reported the sale after two days.
+            } else if is_missing {
                 let transition = Transition::reject(MessageKey::ReceiptNotFound);
                 let given_up_at = at.after(Duration::from_hours(48)).min(self.now);
                 applied(&pending, &transition, Findings::default(), given_up_at)?
@@ -213,46 +218,67 @@ impl Entries {
         Ok(())
     }
 
-    /// A purchase some hours before a submission.
+    /// A purchase some hours before a submission, as the simulated tax authority answers it.
     fn record(
         &mut self,
-        number: u64,
         kind: Paper,
+        is_missing: bool,
         submitted_at: Timestamp,
     ) -> Result<FiscalRecord, DemoError> {
-        let shop = SHOPS.get(usize::from(self.below(3) == 0));
-        let shop = shop.ok_or_else(|| unusable("shop"))?;
+        let index = usize::from(self.below(3) == 0);
         let seconds = i64::try_from(60 + self.below(3 * 3_600)).unwrap_or_default();
         let bought_at = DateTime::<Utc>::from(submitted_at) - TimeDelta::seconds(seconds);
-        let bought_at = bought_at.with_timezone(&FISCAL_OFFSET);
-        let code = format!("DEMO{number:06}");
-        let printed = receipt::Receipt::new(&code, shop, kind, bought_at.date_naive());
-        let item = |line: &receipt::Line| FiscalItem {
-            description: line.description.to_owned(),
-            quantity: Quantity::parse(&line.quantity),
-            amount_cents: line.amount_cents,
-        };
-        let (_, _, total_cents) = printed.totals();
-        Ok(FiscalRecord {
-            code: code.parse().map_err(|_| unusable("receipt's code"))?,
-            trader: Some(printed.trader.to_owned()),
-            tin: printed.tin.to_owned(),
-            vrn: None,
-            serial: printed.serial.to_owned(),
-            uin: None,
-            tax_office: None,
-            receipt_number: printed.number().to_owned(),
-            z_number: None,
-            date: printed.date,
-            time: ReceiptTime::from_typed(&bought_at.format("%H:%M:%S").to_string()).ok(),
-            items: printed.lines.iter().map(item).collect(),
-            total_excl_cents: None,
-            total_tax_cents: None,
-            total_incl_cents: Some(total_cents),
-            void: None,
-        })
+        record(
+            kind,
+            is_missing,
+            index,
+            bought_at.with_timezone(&FISCAL_OFFSET),
+        )
     }
+}
 
+fn record(
+    kind: Paper,
+    is_missing: bool,
+    shop: usize,
+    bought_at: DateTime<FixedOffset>,
+) -> Result<FiscalRecord, DemoError> {
+    let prefix = match kind {
+        _ if is_missing => "NONE",
+        Paper::Generic => "GENR",
+        Paper::OtherShop => "SHOP",
+        _ => "GOOD",
+    };
+    let code = format!("{prefix}{:02}{}", shop + 1, bought_at.format(PURCHASED));
+    let shop = SHOPS.get(shop).ok_or_else(|| unusable("shop"))?;
+    let printed = receipt::Receipt::new(&code, shop, kind, bought_at.date_naive());
+    let item = |line: &receipt::Line| FiscalItem {
+        description: line.description.to_owned(),
+        quantity: Quantity::parse(&line.quantity),
+        amount_cents: line.amount_cents,
+    };
+    let (_, _, total_cents) = printed.totals();
+    Ok(FiscalRecord {
+        code: code.parse().map_err(|_| unusable("receipt's code"))?,
+        trader: Some(printed.trader.to_owned()),
+        tin: printed.tin.to_owned(),
+        vrn: None,
+        serial: printed.serial.to_owned(),
+        uin: None,
+        tax_office: None,
+        receipt_number: printed.number().to_owned(),
+        z_number: None,
+        date: printed.date,
+        time: ReceiptTime::from_typed(&bought_at.format("%H:%M:%S").to_string()).ok(),
+        items: printed.lines.iter().map(item).collect(),
+        total_excl_cents: None,
+        total_tax_cents: None,
+        total_incl_cents: Some(total_cents),
+        void: None,
+    })
+}
+
+impl Entries {
     /// Waits to be judged, with its photo in storage.
     async fn pending(
         &self,

@@ -84,7 +84,10 @@ pub(crate) fn print(
             0 => format!("{}.00", cents / 100),
             thousands => format!("{thousands},{:03}.00", cents / 100 % 1_000),
         };
-        format!("{name:<22}{amount:>12}")
+        format!(
+            "{name}{amount:>width$}",
+            width = COLUMNS.saturating_sub(name.chars().count())
+        )
     };
     let total = items.iter().map(|(_, cents)| cents).sum();
     let mut lines = vec![centered("*** SAMPLE, NOT A RECEIPT ***")];

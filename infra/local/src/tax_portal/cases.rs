@@ -1,6 +1,6 @@
 //! The portal's behavior by receipt code.
 
-use chrono::Days;
+use chrono::{Days, NaiveDateTime};
 
 use self::Behavior::*;
 use self::Paper::*;
@@ -53,7 +53,11 @@ pub(super) const SWAPPED_FIRST: u32 = 1;
 pub(super) const LONG_AGO: Days = Days::new(400);
 pub const TIME: &str = "10:15:30";
 
-/// A code is the prefix, the shop's two digits, then any running number: `GOOD010001` is a receipt of the first shop.
+/// A running number that is a time, such as `GOOD01261117090507`.
+pub(crate) const PURCHASED: &str = "%y%m%d%H%M%S";
+
+/// A code is the prefix, the shop's two digits, then any running number: `GOOD010001` is a receipt of the first shop. A
+/// running number of twelve digits is the purchase's day and time; other receipts are of today, at [`TIME`].
 /// Other prefixes and unknown shops are never found.
 pub const CASES: &[Case<Behavior>] = &[
     case(
@@ -129,4 +133,10 @@ pub(super) fn case_and_shop(code: &str) -> Option<(&'static Case<Behavior>, usiz
     let case = find(CASES, code)?;
     let shop: usize = code.get(4..6)?.parse().ok()?;
     Some((case, shop.checked_sub(1)?))
+}
+
+/// The day and time in a code.
+pub(super) fn purchased_at(code: &str) -> Option<NaiveDateTime> {
+    let number = code.get(6..).filter(|number| number.len() == 12)?;
+    NaiveDateTime::parse_from_str(number, PURCHASED).ok()
 }

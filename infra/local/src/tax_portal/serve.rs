@@ -75,8 +75,10 @@ async fn lookup(state: &PortalState, site: &Site, request: &Parts) -> Response {
         .uri
         .query()
         .and_then(|query| query.strip_prefix("Secret="));
-    let is_right_time = secret.is_some_and(|secret| secret.replace("%3A", ":") == TIME);
-    let today = (state.options.today)();
+    let purchased_at = cases::purchased_at(code);
+    let time = purchased_at.map_or_else(|| TIME.to_owned(), |at| at.format("%H:%M:%S").to_string());
+    let is_right_time = secret.is_some_and(|secret| secret.replace("%3A", ":") == time);
+    let today = purchased_at.map_or_else(&state.options.today, |at| at.date());
     let receipt = |paper| Receipt::new(code, shop, paper, today);
     let found = |paper| match is_right_time {
         true => html(page(paper, &receipt(paper))),
