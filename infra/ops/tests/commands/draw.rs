@@ -5,7 +5,7 @@ mod after_round;
 mod at_stake;
 mod bad_input;
 mod erasure;
-mod interrupted;
+pub(crate) mod interrupted;
 mod left_out;
 mod races;
 pub(crate) mod stored;
@@ -121,7 +121,7 @@ fn freeze_at(stack: &Stack, name: &str, at: Timestamp, more: &str) -> String {
 }
 
 /// Freezes `week-03` with one prize, and returns what `--json` prints.
-async fn frozen(stack: &Stack) -> Value {
+pub(crate) async fn frozen(stack: &Stack) -> Value {
     frozen_as(stack, "week-03", PRIZE).await
 }
 
@@ -150,7 +150,7 @@ fn key(draw: &Value, file: &str) -> String {
 }
 
 /// The relay's reply for a draw's round.
-async fn relay_reply(stack: &Stack, draw: &Value) -> String {
+pub(crate) async fn relay_reply(stack: &Stack, draw: &Value) -> String {
     let url = stack.env.required("BEACON_URL").expect("the stack sets it");
     let url = format!("{url}/{}/public/{}", text_of(&draw["chain"]), draw["round"]);
     service_tests::http::request_to_storage("GET", url)

@@ -17,13 +17,28 @@ async fn demo_has_an_open_draw_and_only_reasons_of_the_service() {
     demo::load(&stack.env, None, "http://127.0.0.1:9/redeem", clock)
         .await
         .expect("it answers");
-    demo::draw::load(&stack.env, clock)
+    let frozen = demo::draw::freeze(&stack.env, clock, true)
         .await
         .expect("it answers");
-    demo::entries::load(&stack.env, clock)
+    demo::entries::load(&stack.env, clock, |_| {})
+        .await
+        .expect("it answers");
+    demo::draw::walk(&stack.env, clock, &frozen)
         .await
         .expect("it answers");
     let operator = SignedIn::to(&stack).await;
+    let draws = operator.page("/campaigns/chai-bora-2026/live/draws").await;
+    assert_contains!(
+        draws,
+        ">frozen</span>",
+        ">round is out</span>",
+        ">abandoned</span>",
+        ">drawn</span>"
+    );
+    let finished = operator
+        .page("/campaigns/chai-bora-2026/live/draws/week-1")
+        .await;
+    assert_contains!(finished, "Every winner has an outcome");
     let draw = operator
         .page("/campaigns/chai-bora-2026/live/draws/demo")
         .await;

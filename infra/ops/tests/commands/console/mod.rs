@@ -4,6 +4,7 @@ mod campaigns;
 mod codes;
 mod demo;
 mod draws;
+mod freezes;
 mod keys;
 mod link;
 mod overview;

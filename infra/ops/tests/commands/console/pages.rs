@@ -57,9 +57,19 @@ async fn search(operator: &SignedIn, path: &str, fields: &str) -> String {
 
 /// A reply that is no text, with headers. The console answers on this thread, so another one asks.
 pub(super) async fn download(operator: &SignedIn, path: &str, fields: &str) -> String {
+    let reply = downloaded(operator, "POST", path, fields).await;
+    String::from_utf8_lossy(&reply).into_owned()
+}
+
+pub(super) async fn downloaded(
+    operator: &SignedIn,
+    method: &str,
+    path: &str,
+    fields: &str,
+) -> Vec<u8> {
     let (authority, cookie) = (operator.authority.clone(), &operator.cookie);
     let request = format!(
-        "POST {path} HTTP/1.1\r\nHost: {authority}\r\nCookie: {cookie}\r\nSec-Fetch-Site: same-origin\r\nContent-Length: {}\r\n\
+        "{method} {path} HTTP/1.1\r\nHost: {authority}\r\nCookie: {cookie}\r\nSec-Fetch-Site: same-origin\r\nContent-Length: {}\r\n\
          Connection: close\r\n\r\n{fields}",
         fields.len()
     );
@@ -68,7 +78,7 @@ pub(super) async fn download(operator: &SignedIn, path: &str, fields: &str) -> S
         stream.write_all(request.as_bytes()).expect("it reads");
         let mut reply = Vec::new();
         stream.read_to_end(&mut reply).expect("a reply");
-        String::from_utf8_lossy(&reply).into_owned()
+        reply
     });
     asking.await.expect("a reply")
 }

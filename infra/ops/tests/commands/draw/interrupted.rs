@@ -5,7 +5,7 @@ use common::domain::draw::Draw;
 use super::*;
 
 /// Unpublishes a draw, as if the freeze had ended after recording it.
-async fn interrupt(stack: &Stack, draw: &Value) {
+pub(crate) async fn interrupt(stack: &Stack, draw: &Value) {
     stored::remove_from_draw(stack, "published_at").await;
     for file in ["header.json", "commitment.txt"] {
         stored::evidence(stack).delete(&key(draw, file)).await;

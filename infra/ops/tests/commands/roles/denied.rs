@@ -122,6 +122,54 @@ async fn console_has_the_rights_of_its_operator() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn draws_have_buttons_for_those_who_may_draw() {
+    let stack = guarded(&iam_guard::Record::default()).await;
+    let name = frozen(&stack, 0).await;
+    let draws = "/campaigns/chai-bora-2026/live/draws";
+    let draw = format!("{draws}/{name}");
+    let buttons = ["/new-draw\"", "/abandon\"", "/sheet.html\""];
+    let form =
+        "name=other&from=2026-02-22&to=2026-02-28&prize_1=Kettle&number_1=1&at=2026-03-01T03:25";
+    for (role, may_draw) in ROLES.into_iter().zip([false, false, true, true]) {
+        let console = Served::start_with(&stack, env_of(&stack, role)).await;
+        let operator = console.sign_in().await;
+        let pages = operator.page(draws).await + &operator.page(&draw).await;
+        let shown = buttons.iter().filter(|button| pages.contains(**button));
+        assert_eq!(shown.count(), if may_draw { 3 } else { 0 }, "{role}");
+        let is_told = pages.contains("A new draw") && pages.contains("The next steps");
+        assert_eq!(is_told, !may_draw, "{role}");
+        if may_draw {
+            continue;
+        }
+        for (path, form) in [
+            ("/campaigns/chai-bora-2026/live/new-draw".to_owned(), form),
+            (
+                format!("{draw}/abandon"),
+                &format!("why=mistake&typed={name}"),
+            ),
+        ] {
+            operator.post_for(403, &path, form).await;
+        }
+        for file in ["evidence.zip", "certificate.zip"] {
+            let status = operator.status("GET", &format!("{draw}/{file}")).await;
+            assert!([403, 422].contains(&status), "{role} {file} {status}");
+        }
+    }
+    let console = Served::start_with(&stack, env_of(&stack, "operator")).await;
+    let operator = console.sign_in().await;
+    let new = "/campaigns/chai-bora-2026/live/new-draw";
+    operator.post_for(303, new, form).await;
+    let freeze = format!("{draws}/other/freeze");
+    while !operator.page(&freeze).await.contains("Freeze it") {}
+    operator
+        .post_for(303, &freeze, "answer=freeze&typed=other")
+        .await;
+    while operator.status("GET", &freeze).await == 200 {}
+    let shown = stack.json("draw show --campaign chai-bora-2026 --draw other");
+    assert_eq!(shown.await["state"], "frozen");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reviewer_reviews_with_the_rights_of_that_role_alone() {
     let stack = guarded(&iam_guard::Record::default()).await;
     let decided = with_receipt(&stack, typed(), as_it_is).await;
