@@ -240,6 +240,15 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_long_name_leaves_its_amount_whole() {
+        let item = ("1 X SUMMARIZED SALE - E".to_owned(), 1_250_000);
+        let lines = print(<[String; 3]>::default(), "", "", &[item], "");
+        let line = lines.iter().find(|line| line.starts_with("1 X")).unwrap();
+        assert_eq!(line.chars().count(), COLUMNS);
+        assert!(line.ends_with(" 12,500.00"), "{line}");
+    }
+
+    #[test]
     fn paper_names_day_goods_and_code_of_its_record() {
         let lines = lines(&record());
         let printed: Vec<_> = lines.iter().map(|line| line.trim_end()).collect();

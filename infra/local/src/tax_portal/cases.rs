@@ -140,3 +140,16 @@ pub(super) fn purchased_at(code: &str) -> Option<NaiveDateTime> {
     let number = code.get(6..).filter(|number| number.len() == 12)?;
     NaiveDateTime::parse_from_str(number, PURCHASED).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_can_have_the_time_of_its_purchase() {
+        let at = purchased_at("GOOD01261117090507").map(|at| at.to_string());
+        assert_eq!(at.as_deref(), Some("2026-11-17 09:05:07"));
+        assert_eq!(purchased_at("GOOD010001"), None);
+        assert_eq!(purchased_at("GOOD01999999999999"), None);
+    }
+}
