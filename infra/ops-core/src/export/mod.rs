@@ -225,7 +225,10 @@ pub async fn winners_of_draw(
         from: None,
         to: None,
     };
-    export.record(now).await?;
+    if phones {
+        let details = json!({ "content": export.args.content, "phones": export.phones() });
+        export.record(details, now).await?;
+    }
     let columns: Vec<_> = export.columns().iter().map(|(name, _)| *name).collect();
     let rows = export.drawn(&draw).await?;
     let rows: String = rows.iter().map(|row| format::row(row)).collect();
