@@ -111,7 +111,7 @@ fn submissions(
     };
     table(
         "Waiting submissions",
-        &["Reference", "Waits for", "Why", "Region", ""],
+        &["Reference", "Waits for", "Why", "Region", "Together"],
         rows,
     )
 }
