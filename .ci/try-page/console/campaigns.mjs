@@ -13,7 +13,7 @@ export default function ({ visit, look, screenshots }) {
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     assert.equal(wide, 0, 'it fits a phone');
     const table = await page.evaluate(() => document.querySelector('.cards .wide').scrollWidth - document.querySelector('.cards .wide').clientWidth);
-    assert.equal(table, 0, 'a row is a card');
+    assert.ok(table <= 1, `a row is a card, ${table}`);
     if (screenshots) await page.screenshot({ path: `${screenshots}/console-campaigns-390.png`, fullPage: true });
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.selectOption('#status', 'ended');
@@ -78,6 +78,19 @@ export default function ({ visit, look, screenshots }) {
     await page.getByText('limits.phone_daily').waitFor();
     await page.getByRole('button', { name: 'Apply the change' }).click();
     await page.getByRole('heading', { name: 'Kahawa Tamu' }).waitFor();
+  });
+
+  visit('a form stays when its session ends', '/campaigns/soda-rush-2026/edit', async (page) => {
+    await page.locator('#name').fill('Soda Rush Again');
+    await page.locator('#consent').check();
+    const cookies = await page.context().cookies();
+    await page.context().clearCookies();
+    await page.getByRole('button', { name: 'See what changes' }).click();
+    await page.getByRole('heading', { name: 'Not open here' }).waitFor();
+    await page.context().addCookies(cookies);
+    await page.goBack();
+    assert.equal(await page.inputValue('#name'), 'Soda Rush Again');
+    assert.ok(await page.locator('#consent').isChecked());
   });
 
   visit('a campaign is paused and resumed by keyboard', '/campaigns/bahati-2026/live', async (page) => {

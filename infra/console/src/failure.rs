@@ -48,6 +48,7 @@ impl IntoResponse for PageError {
 /// Differs from the message where that names options of the command line.
 pub(crate) fn page_message(failure: &Failure) -> String {
     let own = match failure.code {
+        "campaign_unknown" => "There is no such campaign. Campaigns lists those there are.",
         "receipt_code_needed" => {
             "The purchase of this receipt is still unknown, so the receipt could be entered again. Type the receipt's code, or tick \
              that it cannot be read."

@@ -48,7 +48,7 @@ pub(super) async fn tasks(
             }
         }
         @if needs_codes {
-            p.bad { "There are no codes, so every entry is refused. " a href={ (path_of(scope)) "/codes" } { "Codes" } " shows the batches." }
+            p.bad { "There are no codes, so every entry is refused. " a href={ (path_of(scope)) "/codes" } { "Mint or import some" } "." }
         }
     };
     let quiet = waiting == 0 && failing.0.is_empty();
