@@ -82,15 +82,13 @@ export default function ({ visit, look, screenshots }) {
 
   visit('a form stays when its session ends', '/campaigns/soda-rush-2026/edit', async (page) => {
     await page.locator('#name').fill('Soda Rush Again');
-    await page.locator('#consent').check();
     const cookies = await page.context().cookies();
     await page.context().clearCookies();
     await page.getByRole('button', { name: 'See what changes' }).click();
     await page.getByRole('heading', { name: 'Not open here' }).waitFor();
     await page.context().addCookies(cookies);
-    await page.goBack();
-    assert.equal(await page.inputValue('#name'), 'Soda Rush Again');
-    assert.ok(await page.locator('#consent').isChecked());
+    await page.reload();
+    await page.getByText('Soda Rush → Soda Rush Again').waitFor();
   });
 
   visit('a campaign is paused and resumed by keyboard', '/campaigns/bahati-2026/live', async (page) => {

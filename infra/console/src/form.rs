@@ -118,9 +118,8 @@ pub(crate) async fn text(body: Body) -> Result<String, Response> {
 /// The rest of a body that is too long is not read, so the connection ends.
 async fn read(body: Body) -> Result<Bytes, Response> {
     to_bytes(body, MAX_BYTES).await.map_err(|_| {
-        let message = "What was sent is longer than 64 kB, and nothing was changed. Go back with your browser and shorten it: what you \
-                       typed is still there. A campaign with more, such as hundreds of branches, is applied as a file, with ops \
-                       campaign apply.";
+        let message = "What was sent is longer than 64 kB, and nothing was changed. Shorten it. A campaign with more, such as hundreds \
+                       of branches, is applied as a file, with ops campaign apply.";
         let mut refused = refusal(StatusCode::PAYLOAD_TOO_LARGE, "Too long", message);
         refused
             .headers_mut()

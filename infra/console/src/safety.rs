@@ -91,8 +91,8 @@ const NOT_OPENED: Refused = (
 const NOT_SENT: Refused = (
     NOT_OPENED.0,
     NOT_OPENED.1,
-    "Nothing was changed. If the console has ended, run it again with the same --port. Open its link in another tab; then go back \
-     here with your browser, where what you typed still is, and send it again.",
+    "Nothing was changed. If the console has ended, run it again with the same --port. Open its link in another tab; then reload \
+     this page, so that your browser sends again what you typed.",
 );
 const USED_TWICE: &str = "This link was used before, so another person may have it, and the console has ended. Run ops console again.";
 

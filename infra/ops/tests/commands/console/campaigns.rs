@@ -265,16 +265,12 @@ async fn form_gives_and_takes_a_file() {
 }
 
 #[tokio::test]
-async fn too_long_a_form_and_an_ended_session_keep_what_was_typed() {
+async fn too_long_a_form_and_an_ended_session_say_how_to_go_on() {
     let stack = Stack::with_chai().await;
     let operator = SignedIn::to(&stack).await;
     let long = sent("check", 1, &format!("name={}", "a".repeat(64 * 1024)));
     let refused = operator.post_for(413, EDIT, &long).await;
-    assert_contains!(
-        refused.text,
-        "longer than 64 kB",
-        "what you typed is still there"
-    );
+    assert_contains!(refused.text, "longer than 64 kB", "applied as a file");
     stack.clock.advance(console::IDLE_LIMIT);
     let ended = operator
         .post_for(401, EDIT, &sent("check", 1, "name=Chai"))
@@ -282,6 +278,6 @@ async fn too_long_a_form_and_an_ended_session_keep_what_was_typed() {
     assert_contains!(
         ended.text,
         "Nothing was changed.",
-        "where what you typed still is"
+        "sends again what you typed"
     );
 }
