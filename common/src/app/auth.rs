@@ -1,5 +1,4 @@
-//! Authentication: finds the API key, selects its campaign and environment, and applies its rate
-//! limit.
+//! Authentication: finds the API key, its campaign and environment, and applies its rate limit.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -57,7 +56,6 @@ pub struct Caller {
     pub key: Option<Arc<ApiKeyRecord>>,
     pub rate_limit: Option<RateLimitStatus>,
     pub test_time: Option<Timestamp>,
-    /// True if the consumer's address was sent and cannot be read.
     pub has_malformed_ip: bool,
 }
 
@@ -86,9 +84,9 @@ impl Authenticator {
 
     /// Checks the Authorization header, then SVC-Campaign, then the key's rate limit.
     ///
-    /// An unknown key is read first. While the rate limit is leased, one batch reads everything
-    /// else, and a key whose cached copy is too old. `prefetch` adds the endpoint's records; its
-    /// campaign is the last one this environment saw.
+    /// An unknown key is read first. One batch reads everything else while the rate limit is
+    /// leased. `prefetch` adds the endpoint's records, for the campaign that this environment saw
+    /// last.
     pub async fn authenticate(
         &self,
         credentials: Credentials<'_>,

@@ -1,5 +1,4 @@
-//! Verifies codes by code book and record: [`CodeVerifier::resolve`] gives the key of the record,
-//! which the caller reads; [`CodeVerifier::judge`] gives the status.
+//! Verifies codes by code book and record.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +21,6 @@ pub const FRESH_BOOK_MAX_AGE: Duration = Duration::from_secs(1);
 pub enum Staleness {
     /// Enough to accept a code without a prize.
     Cached,
-    /// [`FRESH_BOOK_MAX_AGE`].
     BeforeRejecting,
 }
 
@@ -85,7 +83,7 @@ impl CodeVerifier {
         self.books.add_to(batch, scope);
     }
 
-    /// Does nothing without a book in the batch, or without its secret in memory.
+    /// Needs a book in the batch, and its secret in memory.
     pub fn cache_prefetched(
         &self,
         items: &BatchItems,
@@ -101,7 +99,7 @@ impl CodeVerifier {
         Ok(())
     }
 
-    /// The batch of a just verified code; `None` if none has it, as with a partner.
+    /// Batch of a code just verified; a partner's code has none.
     pub fn batch_of(&self, scope: &Scope, key: &CodeKey) -> Option<String> {
         match key {
             CodeKey::Minted(serial) => {
@@ -131,8 +129,7 @@ impl CodeVerifier {
         }
     }
 
-    /// A fresh book decides if a cached one gives [`CodeStatus::Invalid`], perhaps with another
-    /// record.
+    /// A fresh book decides if a cached one gives [`CodeStatus::Invalid`].
     pub async fn judge(
         &self,
         query: CodeQuery<'_>,
@@ -142,7 +139,6 @@ impl CodeVerifier {
         now: Timestamp,
     ) -> StoreResult<VerifiedCode> {
         let resolved = match record.imported_batch() {
-            // The batch decides if the code is redeemable.
             Some(batch) => self.resolve(query, Some(batch), staleness, now).await?,
             None => resolved,
         };
@@ -150,9 +146,9 @@ impl CodeVerifier {
         Ok(VerifiedCode { resolved, status })
     }
 
-    /// `imported_batch` is the batch in the code's record, if read. Reads the book again if it
-    /// lacks that batch, or if it promises a prize and is older than [`FRESH_BOOK_MAX_AGE`]. A
-    /// missing code book is an error.
+    /// `imported_batch` is that of the code's record, if read. Reads the book again if it lacks
+    /// that batch, or promises a prize and is older than [`FRESH_BOOK_MAX_AGE`]. A missing code
+    /// book is an error.
     pub async fn resolve(
         &self,
         query: CodeQuery<'_>,
@@ -228,7 +224,7 @@ impl CodeVerifier {
         max_age: Duration,
     ) -> StoreResult<Arc<CodeBook>> {
         let read = async { Ok(self.books.get(scope).await?.map(|stored| stored.book)) };
-        // Boxed: reads are rare, and would enlarge every future that may read.
+        // Boxed: a rare read would enlarge every caller's future.
         let book = self.cache.get(scope, now, max_age, Box::pin(read)).await?;
         book.ok_or_else(|| StoreError::temporary("reading a code book", NoCodeBook))
     }

@@ -43,7 +43,6 @@ impl From<&'static str> for JobOutcome {
     }
 }
 
-/// The event's source decides about another delivery.
 #[derive(Debug)]
 pub struct JobError {
     pub error: Error,

@@ -1,5 +1,4 @@
-//! Requests to partners: secret, circuit breaker, limit of requests in flight, and the request
-//! itself.
+//! Requests to partners, with their secret, circuit breaker and limit of requests in flight.
 
 use std::time::Duration;
 
@@ -177,8 +176,7 @@ impl PartnerGateway {
         };
         tracing::warn!(error = telemetry::cause(&error), %subject, "a partner gave no answer that counts");
         let is_timeout = matches!(error, PartnerError::Transport(TransportError::Timeout));
-        // A timeout after less time than the campaign allows does not show that the partner is
-        // down.
+        // A timeout cut short does not show that the partner is down.
         let is_cut_short = is_timeout && left + PREPARING_TIME < rules.timeout();
         let opened_breaker = match error.fault_owner() {
             FaultOwner::Partner if is_cut_short => false,

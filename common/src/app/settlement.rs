@@ -1,8 +1,7 @@
-//! The shared part of the settling functions: a worker leases a step, and later writes its result.
+//! The shared part of the settling functions: a worker leases a step, then writes its result.
 //!
-//! Writes are conditional on the submission's revision, so a second worker with the same step
-//! writes nothing. If a worker dies, the step is due again after
-//! [`STEP_LEASE`](crate::domain::settling::STEP_LEASE).
+//! Writes are conditional on the revision, so of two workers one writes. A dead worker's step is
+//! due again after [`STEP_LEASE`](crate::domain::settling::STEP_LEASE).
 
 mod turns;
 
@@ -153,7 +152,7 @@ impl Worker {
             return Ok(LeaseResult::Skipped("already_settled"));
         };
         if pending.progress.dependency() != self.dependency {
-            // The message is in the wrong queue; the sweep sends another to the right one.
+            // The sweep wakes the other function.
             return Ok(LeaseResult::Skipped("other_function"));
         }
         let leased = match pending.lease(now) {
@@ -184,7 +183,7 @@ impl Worker {
         Ok(campaign)
     }
 
-    /// One call reads them all. A missing campaign or receipt is an error.
+    /// A missing campaign or receipt is an error.
     pub async fn receipt_records(
         &self,
         submission: &Submission,

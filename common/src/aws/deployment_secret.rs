@@ -82,8 +82,8 @@ impl DeploymentSecrets {
         found.ok_or_else(|| StoreError::new(READING, "Secrets Manager has no such secret"))
     }
 
-    /// The current version replaces one that Secrets Manager lacks: a secret restored from a copy
-    /// has a new id. `remember` records that after a successful decryption.
+    /// The current version replaces one that Secrets Manager lacks: a restored secret has a new id.
+    /// `remember` records that after a successful decryption.
     pub async fn version(&self, id: &str) -> StoreResult<Arc<SecretVersion>> {
         if let Some(version) = self.fetched_version(id) {
             return Ok(version);
@@ -137,7 +137,6 @@ impl DeploymentSecrets {
         self.known.lock().last_fetched.clone()
     }
 
-    /// Keeps a version that decrypted a record, under the id in the record.
     pub(crate) fn remember(&self, id: &str, version: &Arc<SecretVersion>) {
         self.known
             .lock()

@@ -1,5 +1,5 @@
-//! AWS clients. Region, credentials and endpoints come from the environment only: the whole
-//! provider chain would cost more than the rest of a start.
+//! AWS clients, set up from the environment only: the provider chain costs more than the rest of a
+//! start.
 
 pub mod deployment_secret;
 pub mod event_queue;
@@ -87,7 +87,6 @@ struct Clients {
     s3: OnceLock<aws_sdk_s3::Client>,
     secrets: OnceLock<aws_sdk_secretsmanager::Client>,
     sqs: OnceLock<aws_sdk_sqs::Client>,
-    /// Shared, so that each version is fetched once.
     deployment_secrets: Arc<Mutex<KnownVersions>>,
 }
 
@@ -137,8 +136,8 @@ impl Aws {
         self.clients.dynamodb.get_or_init(new).clone()
     }
 
-    /// Fetches the deployment's secret, if needed, while connections to DynamoDB open. Waits a
-    /// second and a half at most; the first call tries again after a failure.
+    /// Fetches the secret, if needed, while connections to DynamoDB open. Waits a second and a half
+    /// at most; the first call tries again.
     pub async fn prepare(&self, needs_secret: bool) {
         let fetching = async {
             if needs_secret && let Ok(secrets) = DeploymentSecrets::from_env(&self.env, self) {

@@ -26,7 +26,7 @@ pub struct Photos {
     bucket: String,
 }
 
-/// Bound on a photo's bytes: the client's own timeouts end with the head of a reply.
+/// The client's timeouts end with the head of a reply.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The holder can upload, so it does not print.
@@ -34,7 +34,6 @@ const READ_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct UploadTarget {
     /// Presigned, for one PUT.
     pub url: String,
-    /// Sent as given.
     pub headers: BTreeMap<String, String>,
     pub expires_at: Timestamp,
 }
@@ -81,8 +80,7 @@ impl Photos {
         })
     }
 
-    /// Size and type of a receipt's file. Without permission to list the bucket, S3 answers
-    /// "forbidden" for a missing file.
+    /// S3 answers "forbidden" for a missing file unless the bucket may be listed.
     pub async fn inspect(
         &self,
         scope: &Scope,

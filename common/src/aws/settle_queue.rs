@@ -107,7 +107,6 @@ impl SettleQueues {
         Ok(accepted)
     }
 
-    /// Approximate.
     pub async fn count_waiting(&self, dependency: Dependency) -> StoreResult<usize> {
         let name = QueueAttributeName::ApproximateNumberOfMessages;
         let asking = self

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
-/// IPv4 networks that are not public, by their first address and prefix length.
+/// First address and prefix length.
 const NOT_PUBLIC_V4: [([u8; 4], u32); 16] = [
     ([0, 0, 0, 0], 8),        // this network
     ([10, 0, 0, 0], 8),       // private
@@ -65,8 +65,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         [0x2002, high, low, ..] => inner(high, low),
         // Protocols with Teredo; documentation.
         [0x2001, 0..=0x1ff, ..] | [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => false,
-        // Outside the public range: loopback, unspecified, unique local, link-local, multicast,
-        // local NAT64.
+        // Loopback, unspecified, unique local, link-local, multicast, local NAT64.
         [first, ..] => first & 0xe000 == 0x2000,
     }
 }

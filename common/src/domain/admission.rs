@@ -1,4 +1,4 @@
-//! The decision whether to admit a submission. The first reason against it applies.
+//! Admission of a submission. The first reason against it applies.
 
 use super::campaign::CampaignStatus;
 use super::{Campaign, Entrant, MessageKey, PhoneChecks, SubmissionId, Timestamp};
@@ -26,7 +26,7 @@ pub enum Decision {
     Reject(MessageKey),
 }
 
-/// An unknown fact counts as harmless; the conditions of the write check it.
+/// Unknown facts count as harmless; the write's conditions check them.
 pub fn decide(
     campaign: &Campaign,
     entrant: &Entrant,

@@ -36,7 +36,6 @@ pub struct AuditEntry {
     pub environment: Option<String>,
     /// Id or pseudonym of the affected record.
     pub subject: Option<String>,
-    /// The operator's words.
     pub why: Option<String>,
     /// A JSON object, kept as text because the hash covers every character.
     pub details: String,
@@ -54,7 +53,6 @@ pub struct AuditRow {
     pub hash: String,
 }
 
-/// End of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditHead {
     pub last_day: String,
@@ -126,7 +124,6 @@ impl AuditRow {
             details,
             previous,
         );
-        // Numbers and texts always serialize.
         hex::encode(Sha256::digest(
             serde_json::to_string(&form).unwrap_or_default(),
         ))

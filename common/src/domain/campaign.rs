@@ -24,7 +24,6 @@ pub struct Campaign {
     pub wrong_codes: WrongCodeLimit,
     pub messages: MessageOverrides,
     pub receipt: Option<ReceiptRules>,
-    /// Set if a partner checks the codes.
     pub partner: Option<PartnerRules>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consent: Option<ConsentText>,

@@ -1,14 +1,14 @@
 //! The keyed permutation between serial numbers and codes: FF1 (NIST SP 800-38G) over the symbols of codes.
 //!
-//! A library does the rounds. Halves of a code are computed here in 64 and 128 bits: minting makes
-//! millions of codes, and general arithmetic is many times slower.
+//! Halves of a code are computed here in 64 and 128 bits: minting makes millions, and the library's
+//! general arithmetic is many times slower.
 
 use aes::Aes256;
 use fpe::ff1::{FF1, NumeralString, Operations};
 
 use super::code::Alphabet;
 
-/// Shorter codes are too easy to guess; longer ones do not keep each half below 2^64.
+/// Shorter codes are guessed too easily; longer ones have halves above 2^64.
 pub const CODE_SYMBOLS: std::ops::RangeInclusive<u8> = 8..=24;
 
 /// Symbols between the dashes of a printed code.

@@ -1,4 +1,4 @@
-//! Codes as consumers type them: their normal spelling, and the test sentinels.
+//! Codes as consumers type them, and test sentinels.
 
 use std::str::FromStr;
 
@@ -7,14 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::MessageKey;
 use super::unicode::{composed, folded, has_control, is_dash, is_format, stripped};
 
-/// The symbols of minted codes and references, in the order of their values: no 0, 1, I, L or O.
+/// Symbols of minted codes and references, ordered by value: no 0, 1, I, L or O.
 pub const SYMBOLS: &[u8; 31] = b"23456789ABCDEFGHJKMNPQRSTUVWXYZ";
 
 text_enum! {
-    /// The symbols of a scope's minted codes.
     #[derive(Default)]
     pub enum Alphabet {
-        /// [`SYMBOLS`].
         #[default]
         Mixed = "mixed",
         /// For keypads of phones, as with USSD.
@@ -37,7 +35,7 @@ impl Alphabet {
         }
     }
 
-    /// Place of a symbol as typed: letters that look like a digit are that digit.
+    /// Letters that look like a digit are that digit.
     pub(crate) fn value_of(self, typed: u8) -> Option<u64> {
         let symbol = match (self, typed) {
             (Self::Digits, b'O') => b'0',
@@ -58,7 +56,6 @@ pub struct Code {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CodeForm {
-    /// [`Code::normal`].
     #[default]
     Folded,
     /// Typed form with stripped ends.

@@ -79,10 +79,9 @@ pub struct CodeHold {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CodeLookup {
-    /// No record is needed, and none is known.
+    /// None is known or needed.
     #[default]
     NoRecord,
-    /// A record is needed.
     RecordMissing,
     Found(CodeRecord),
 }

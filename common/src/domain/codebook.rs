@@ -72,7 +72,6 @@ pub struct UnfinishedImport {
 }
 
 text_enum! {
-    /// State of a batch, which decides whether its codes are valid.
     pub enum BatchStatus {
         /// Serial numbers are taken, the file is not written yet.
         Reserved = "reserved",
@@ -150,7 +149,6 @@ impl CodeBook {
         self.batches.iter().find(begun)
     }
 
-    /// The first valid batch, otherwise the first.
     pub fn likely_imported_batch(&self) -> Option<&Batch> {
         let imported = || {
             self.batches
@@ -275,7 +273,7 @@ impl Origin {
         *count = count.saturating_add(more);
     }
 
-    /// Another of several runs stored what is left, and has not counted it yet.
+    /// Another run may have stored what is left without counting it.
     pub fn end_import(&mut self, file: &str) {
         let Self::Imported {
             count, unfinished, ..

@@ -1,7 +1,7 @@
-//! The state of one phone in one scope, and the limits that it has reached.
+//! One phone in one scope, and its limits.
 //!
 //! Only guesses are slowed down. Phones are not verified, so anyone can send wrong codes under
-//! another person's number: photos are never refused for them, and pending submissions wait.
+//! another's number: photos are never refused for them, and pending submissions wait.
 
 use std::time::Duration;
 
@@ -74,8 +74,7 @@ impl Entrant {
         Self::wrong_codes(log, campaign, now)
     }
 
-    /// Adds an earlier code that is only now found wrong; `None` if it is logged already or too
-    /// old.
+    /// Adds a code now found wrong; `None` if logged already or too old.
     pub fn with_earlier_wrong_code(
         &self,
         campaign: &Campaign,
@@ -109,7 +108,7 @@ impl Entrant {
         }
     }
 
-    /// Removes a code that was not wrong; `None` if it is no longer logged.
+    /// `None` if no longer logged.
     pub fn without_code(&self, sent_at: Timestamp) -> Option<WrongCodes> {
         let mut log = self.wrong_codes.clone();
         log.remove(log.iter().position(|at| *at == sent_at)?);
@@ -130,7 +129,6 @@ fn wrong_code_window(campaign: &Campaign) -> SlidingWindow {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrongCodes {
-    /// Oldest first.
     pub log: Vec<Timestamp>,
     pub throttled_until: Option<Timestamp>,
 }

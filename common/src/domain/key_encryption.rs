@@ -51,7 +51,7 @@ impl fmt::Display for KeyContext<'_> {
 }
 
 impl DeploymentSecret {
-    /// The template makes 64 letters and digits; a shorter secret is not its own.
+    /// The template makes 64 letters and digits.
     pub const MIN_CHARS: usize = 32;
     pub const NONCE_BYTES: usize = NONCE_LEN;
 

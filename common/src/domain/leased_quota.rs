@@ -1,16 +1,13 @@
 //! The share of a key's rate limit that one environment has leased.
 //!
-//! The table counts a key's requests of each minute. To save calls, an environment leases several
-//! requests at once:
+//! The table counts a key's requests of each minute. An environment leases several at once:
+//! - as many as it would use within `LEASE_TIME` at the pace of its last lease, at most twice that
+//!   lease, so that little is lost when it stops;
+//! - at most its share of what is left and of a small part of the limit, so that all leases
+//!   together stay small, whether two environments or two hundred hold them;
+//! - at most `PERCENT_FOR_ONE` of the limit, the cost of a dead environment.
 //!
-//! - as many as it would use within `LEASE_TIME` at the pace of its last lease, and at most twice
-//!   that lease, so that an environment that stops takes little with it;
-//! - at most its share of a small part of the limit and of what is left in the table, so that all
-//!   leases together stay small, whether two environments or two hundred hold them;
-//! - at most `PERCENT_FOR_ONE` of the limit, the cost if one environment dies.
-//!
-//! A busy environment renews while it works on the last request of its lease, so that the next one
-//! does not wait.
+//! A busy environment renews during the last request of its lease, so the next does not wait.
 
 use std::time::Duration;
 
@@ -21,7 +18,7 @@ const LEASE_TIME: Duration = Duration::from_secs(4);
 const PERCENT_OF_LEFT: u64 = 5;
 /// Added to it, as a share of the limit.
 const PERCENT_OF_LIMIT: u64 = 2;
-/// Share of the limit. Matters only to one or two environments.
+/// Matters only to one or two environments.
 const PERCENT_FOR_ONE: u64 = 3;
 
 #[derive(Clone, Debug, Default)]

@@ -31,7 +31,7 @@ pub mod timestamp;
 pub mod unicode;
 pub mod webhook;
 
-// The domain's vocabulary, which is used everywhere.
+// The domain's vocabulary.
 pub use self::admission::CodeStatus;
 pub use self::campaign::{Campaign, CodePolicy, PersonalData, PhoneLimits};
 pub use self::code::Code;
@@ -58,7 +58,6 @@ pub use self::submission::transition::{AlreadySettled, Findings, Transition};
 pub use self::submission::{DisplayStatus, OperatorDecision, State, Submission, SubmissionStatus};
 pub use self::timestamp::Timestamp;
 
-/// The error of a text that is none of a type's.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not {0}")]
 pub struct Invalid(pub &'static str);

@@ -9,8 +9,7 @@ use super::unicode::{is_dash, is_format};
 
 /// E.164, such as `+255712345678`.
 ///
-/// The rule is wide on purpose: blocks of numbers are added and move between operators, and a list
-/// would refuse real people.
+/// A wide rule: number blocks are added and move between operators, and a list would refuse people.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Phone(String);

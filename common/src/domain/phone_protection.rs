@@ -1,7 +1,6 @@
-//! Phone numbers in records: a keyed digest for comparing, an encrypted copy for calling winners.
+//! Phones in records: a keyed digest for comparing, an encrypted copy for calling winners.
 //!
-//! The keys come from the secret's oldest word: other keys would give every phone new records and
-//! new limits.
+//! Keys come from the secret's oldest word: others would give every phone new records and limits.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -71,7 +70,7 @@ impl DeploymentSecret {
         )
     }
 
-    /// 16 hexadecimal digits; equal if the keys for personal data are equal.
+    /// 16 hexadecimal digits, equal for equal keys.
     pub fn people_check(&self) -> String {
         hex::encode(self.hmac(&["check"]).as_ref().get(..8).unwrap_or_default())
     }

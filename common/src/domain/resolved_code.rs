@@ -1,5 +1,5 @@
-//! The status of a code: [`ResolvedCode::from_book`] gives the key of its record,
-//! [`ResolvedCode::status`] compares the record with the caller.
+//! A code's status: [`ResolvedCode::from_book`] gives its record's key, [`ResolvedCode::status`]
+//! compares the record with the caller.
 
 use super::code::{Sentinel, SentinelOutcome};
 use super::code_record::CodeRecord;

@@ -1,8 +1,6 @@
-//! Retry plans: waits after steps without a decision, and when an operator takes over.
-//!
-//! [`LookupFailures`] plans look-ups at the tax authority, [`PartnerProgress`] requests to
-//! partners, [`unreadable_backoff`] reads of records that this build does not understand. Webhooks
-//! have theirs in [`super::webhook`].
+//! Waits after steps without a decision, until an operator takes over: of look-ups
+//! ([`LookupFailures`]), partners' requests ([`PartnerProgress`]) and unreadable records
+//! ([`unreadable_backoff`]). Webhooks' are in [`super::webhook`].
 
 use std::time::Duration;
 
@@ -77,7 +75,6 @@ impl RetryContext {
 pub enum LookupFailure {
     Missing,
     Throttled,
-    /// Fault of the authority or the network.
     Failed,
 }
 

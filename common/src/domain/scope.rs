@@ -1,5 +1,5 @@
-//! The scope of a record: a campaign and one of its environments. It is the first part of every
-//! key, not a filter after the read: a key reaches no other campaign.
+//! A campaign and one of its environments: the first part of every key, so that a key reaches no
+//! other campaign.
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,7 +27,6 @@ slug_text! {
 impl CampaignSlug {
     pub const MAX_CHARS: usize = 64;
 
-    /// The campaign's scopes: test, then live.
     pub fn scopes(&self) -> [Scope; 2] {
         Environment::ALL.map(|environment| Scope {
             campaign: self.clone(),
@@ -46,7 +45,7 @@ pub(super) fn parse_slug(text: &str) -> Option<String> {
     is_slug.then(|| text.to_owned())
 }
 
-/// Every record's key begins with it, so a record of another scope cannot even be named.
+/// First part of every record's key: another scope's record cannot even be named.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Scope {
     pub campaign: CampaignSlug,

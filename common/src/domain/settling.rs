@@ -1,5 +1,5 @@
-//! The pending work of a submission: who acts next and when, and the failures so far. The table
-//! lists due submissions by it, so none depends on its message.
+//! Pending work of a submission: who acts when, and the failures so far. The table lists due
+//! submissions by it, so none depends on a message.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::retry::LookupFailures;
 use super::{PartnerProgress, Timestamp};
 
-/// Most steps that a sweep, run every minute, puts into the queue.
+/// A sweep, run every minute, queues no more.
 pub const PARTNER_STEPS_PER_MINUTE: u16 = 640;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

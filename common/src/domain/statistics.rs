@@ -1,7 +1,7 @@
-//! The statistics of a campaign: the counters in which a submission or an entrant counts.
+//! Statistics of a campaign: counters of submissions and entrants.
 //!
-//! A change of a record adds the counters of its new image and subtracts those of its old one, so
-//! every counter is a sum over the current records.
+//! A change adds its new image's counters and subtracts the old one's, so each is a sum over
+//! current records.
 
 pub mod checkpoint;
 pub mod decision_time;
@@ -12,7 +12,7 @@ use std::collections::btree_map::IntoIter;
 use super::submission::ReviewStatus;
 use super::{Scope, State, Submission, SubmissionStatus, Timestamp};
 
-/// Regions and prizes are free text; a sort key has at most 1,024 bytes.
+/// Free text, in sort keys of 1,024 bytes at most.
 const MAX_DIMENSION_CHARS: usize = 200;
 
 text_enum! {
@@ -262,7 +262,7 @@ pub struct EntrantCounts {
     pub entries: u64,
 }
 
-/// Empty while no submission of the phone counts.
+/// Empty if no submission counts.
 pub fn of_entrant(entrant: &EntrantCounts) -> Counters {
     let EntrantCounts {
         scope,

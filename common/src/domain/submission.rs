@@ -41,7 +41,7 @@ text_enum! {
     }
 }
 
-/// A consumer's attempt to enter, also if it was refused.
+/// An attempt to enter, refused ones included.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Submission {
@@ -171,7 +171,7 @@ pub struct Confirmation {
     pub identity: Option<String>,
 }
 
-/// The user's or the session's name. Single sign-on gives a person one session name in all roles.
+/// The user's or session's name: single sign-on uses one session name in all roles.
 pub fn name_in_arn(arn: &str) -> &str {
     arn.rsplit(['/', ':']).next().unwrap_or(arn)
 }
@@ -270,7 +270,6 @@ impl Submission {
         CodeKey::parse(&self.scope, self.code_key.as_deref()?)
     }
 
-    /// The submission, published if the campaign has webhooks.
     #[must_use]
     pub fn notifying(self, campaign: &Campaign) -> Self {
         Self {
@@ -288,7 +287,7 @@ impl Submission {
         self.real_time(self.created_at)
     }
 
-    /// Without the shift of a test time, which `created_at`, `updated_at` and past states have.
+    /// Undoes a test time's shift of `created_at`, `updated_at` and past states.
     pub fn real_time(&self, at: Timestamp) -> Timestamp {
         at.shifted(self.test_shift.unwrap_or(0).saturating_neg())
     }
@@ -395,7 +394,7 @@ impl Submission {
         Some(if is_same { self.clone() } else { after })
     }
 
-    /// Who acts next; `None` if the submission is settled.
+    /// `None` once settled.
     pub fn assignee(&self) -> Option<Assignee> {
         self.settling.as_ref().map(|settling| settling.assignee)
     }

@@ -10,8 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Invalid;
 
-/// Milliseconds since 1970-01-01T00:00:00Z, in the years 0 to 9999 of UTC: the range of RFC 3339,
-/// in which it prints.
+/// Milliseconds since 1970, in the years 0 to 9999 of UTC; prints as RFC 3339.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timestamp(DateTime<Utc>);
 

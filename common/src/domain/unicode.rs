@@ -1,4 +1,4 @@
-//! Text as people type and paste it: invisible characters, and several spellings of one character.
+//! Text as people type and paste it.
 
 use icu_normalizer::ComposingNormalizerBorrowed;
 use unicode_general_category::{GeneralCategory, get_general_category};
@@ -58,7 +58,7 @@ pub(super) fn folded(text: &str, map: impl Fn(char) -> Option<char>) -> String {
     let kept = upper
         .filter(|c| !c.is_whitespace() && !is_format(*c))
         .filter_map(map);
-    // Characters that are adjacent only now may combine, such as a letter and its accent.
+    // Newly adjacent ones may combine, such as a letter and its accent.
     normalizer.normalize_iter(kept).collect()
 }
 

@@ -1,8 +1,8 @@
 //! Campaigns take turns, one step each, so that none holds up the others.
 //!
-//! A queue roughly keeps the order of sending, so a campaign's only message can be behind thousands
-//! of another's. A message therefore wakes a worker for the campaign that is next, and is sent
-//! again if that is another one.
+//! A queue roughly keeps the order of sending, so one campaign's message can be behind thousands of
+//! another's. A message therefore wakes a worker for the next campaign, and is sent again if that
+//! is another one.
 
 use std::time::Duration;
 

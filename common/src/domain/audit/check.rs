@@ -1,5 +1,4 @@
-//! Verifies the chain of hashes, from the end of the log to its first row. Items outside the chain
-//! were written without `ops`.
+//! Verifies the chain of hashes from the end of the log. Items outside were written without `ops`.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -18,13 +17,10 @@ pub enum AuditBreak {
     Changed,
     #[error("it is missing")]
     Missing,
-    /// `previous` is not the hash of the row before.
     #[error("it was written after another row than the one before it: one of them was replaced")]
     DoesNotFollow,
-    /// The recorded end has another hash.
     #[error("the end of the log does not name it: the row or the end was replaced")]
     NotAtHead,
-    /// No row follows it, so `ops` did not write it.
     #[error("it was written without `ops`, which has passed it by")]
     Foreign,
     #[error("its time is {minutes} minutes before that of the row before it: a clock was wrong")]
@@ -98,8 +94,8 @@ impl AuditCheck {
         }
     }
 
-    /// Ends the check, or returns what does not fit, by number. With `has_grown`, rows after the
-    /// end were added since it was read and are left out.
+    /// The findings by number. With `has_grown`, rows after the end were added since it was read
+    /// and are left out.
     pub fn finish(mut self, has_grown: bool) -> Result<VerifiedAudit, Vec<AuditFinding>> {
         if has_grown {
             self.rows.retain(|row| row.sequence <= self.end);

@@ -61,14 +61,12 @@ pub enum ContactEvent {
 
 text_enum! {
     pub enum SkipReason {
-        /// Three calls were not answered.
         NoAnswer = "no_answer",
         WrongNumber = "wrong_number",
         UnderAge = "under_age",
         NotIdentified = "not_identified",
         Declined = "declined",
         Excluded = "excluded",
-        /// The prize was not collected in time.
         NotCollected = "not_collected",
         HasPrize = "has_prize",
         Erased = "erased",
@@ -214,7 +212,6 @@ impl Contact {
         self.is_open() || self.state() == ContactState::HandedOver
     }
 
-    /// The contact with this step, unless the step does not follow.
     pub fn after(&self, step: ContactStep) -> Result<Self, StepRefused> {
         check(self.state(), &step.event)?;
         self.check_pace(&step)?;
@@ -241,7 +238,7 @@ impl Contact {
         }
     }
 
-    /// [`Self::after`] for an operator's step; its reason must fit the entries.
+    /// An operator's reason must also fit the entries.
     pub fn after_operator(
         &self,
         step: ContactStep,

@@ -1,4 +1,4 @@
-//! The outcome of a request to a partner, and the resulting transition.
+//! Outcomes of requests to a partner, and their transitions.
 
 use super::PartnerRequest;
 use super::reply::{PartnerMessage, PartnerVerdict};
@@ -20,7 +20,7 @@ pub enum PartnerOutcome {
     CircuitOpen {
         retry_at: Timestamp,
     },
-    /// Too many requests of the campaign are in flight; the partner was not asked.
+    /// The partner was not asked.
     AtLimit,
 }
 

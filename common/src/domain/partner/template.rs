@@ -8,7 +8,6 @@ use super::PartnerRequest;
 const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
 
-/// All placeholders are known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Value", into = "Value")]
 pub struct Template(Value);
@@ -19,7 +18,7 @@ text_enum! {
         Code = "{{code}}",
         Phone = "{{phone}}",
         Campaign = "{{campaign}}",
-        /// `true` for a live submission; a JSON boolean if it is the whole text.
+        /// A JSON boolean if it is the whole text.
         Livemode = "{{livemode}}",
     }
 }
@@ -117,7 +116,7 @@ fn rendered(value: &Value, request: &PartnerRequest) -> Value {
 }
 
 fn rendered_text(text: &str, request: &PartnerRequest) -> Value {
-    // The template was validated, so every piece is valid.
+    // Validated, so every piece is valid.
     let pieces: Vec<Piece<'_>> = pieces(text).filter_map(Result::ok).collect();
     if let [Piece::Placeholder(Placeholder::Livemode)] = pieces.as_slice() {
         return Value::Bool(request.livemode);

@@ -1,5 +1,5 @@
-//! The checks of a receipt, reconstructed from its verdict's reasons. The service stops at the
-//! first failure, so all earlier checks passed.
+//! A receipt's checks, from its verdict's reasons: the first failure ends them, so all earlier ones
+//! passed.
 
 use super::judgement::{Reason, Rule};
 use crate::domain::MessageKey;
@@ -48,7 +48,6 @@ impl PhotoFault {
 pub enum Check {
     /// A typed receipt has no photo.
     Photo,
-    /// Code and time of one receipt.
     Code,
     Record,
     Rule(Rule),
@@ -57,7 +56,6 @@ pub enum Check {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckResult {
     Passed,
-    /// It decided the verdict.
     Failed(&'static str),
     /// An earlier check failed, or the reasons name no check.
     NotReached,

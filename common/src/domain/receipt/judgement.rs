@@ -1,5 +1,5 @@
-//! The verdict on a receipt: a pure function of the tax authority's record and the campaign. What
-//! the consumer declares has no influence.
+//! The verdict on a receipt, purely from the tax authority's record and the campaign; the
+//! consumer's words have no influence.
 
 use std::time::Duration;
 
@@ -207,7 +207,7 @@ fn bought_at(record: &FiscalRecord) -> (Option<Timestamp>, Option<Timestamp>) {
     }
 }
 
-/// `None` outside chrono's range. The constant offset has no gaps or overlaps.
+/// `None` outside chrono's range.
 fn instant(date: NaiveDate, time: NaiveTime) -> Option<Timestamp> {
     let instant = date
         .and_time(time)

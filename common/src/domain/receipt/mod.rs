@@ -1,10 +1,8 @@
 //! Receipts: consumers' proofs of purchase, and their verdicts.
 //!
-//! - [`photo`]: the accepted files; [`payload`]: codes and times;
-//! - [`sentinel`]: test receipts that name their outcome;
-//! - [`record`]: the tax authority's data; [`rules`]: the campaign's; `basket`: the products
-//!   bought; [`judgement`]: the verdict from them; [`checks`]: the checks behind a verdict;
-//! - [`schedule`]: the pace of look-ups.
+//! [`photo`]: accepted files; [`payload`]: codes and times; [`sentinel`]: test receipts;
+//! [`record`]: the tax authority's data; [`rules`]: the campaign's; `basket`: products bought;
+//! [`judgement`]: the verdict; [`checks`]: its checks; [`schedule`]: the pace of look-ups.
 
 mod basket;
 pub mod checks;
@@ -27,7 +25,6 @@ use super::ids::{ReceiptId, SubmissionId};
 use super::scope::Scope;
 use super::timestamp::Timestamp;
 
-/// As announced by a caller, with its progress.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
@@ -103,7 +100,7 @@ impl Source {
         }
     }
 
-    /// A QR code without a time is not enough, so the photo is read as well.
+    /// A QR code without a time is not enough: the photo is read.
     pub fn lookup_source(&self) -> LookupSource {
         if let Some(sentinel) = self.sentinel() {
             return LookupSource::Sentinel(sentinel);

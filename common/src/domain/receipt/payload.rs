@@ -56,7 +56,7 @@ stored_as_text!(VerificationCode, |code| code.0);
 
 masked_debug!(VerificationCode);
 
-/// Time of day on a receipt: the only secret of a look-up.
+/// The only secret of a look-up.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ReceiptTime(NaiveTime);

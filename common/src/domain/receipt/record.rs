@@ -9,7 +9,7 @@ use super::payload::{ReceiptTime, VerificationCode};
 
 /// Longer texts are cut.
 pub const MAX_TEXT_CHARS: usize = 200;
-/// A page with more is refused: a part would be a guess.
+/// More are refused: a part would be a guess.
 pub const MAX_ITEMS: usize = 500;
 
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +39,7 @@ pub struct FiscalRecord {
 }
 
 impl fmt::Debug for FiscalRecord {
-    /// Hides code, number and time, which are enough to look the receipt up.
+    /// Code, number and time suffice to look the receipt up.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FiscalRecord")
             .field("tin", &self.tin)

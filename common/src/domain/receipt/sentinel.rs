@@ -5,8 +5,8 @@ use super::rules::ReceiptRules;
 use crate::domain::MessageKey;
 use crate::domain::unicode::folded;
 
-/// Its code is `TEST0` and the outcome without underscores, in any case. A `.suffix` makes it
-/// another receipt.
+/// Code `TEST0` and the outcome without underscores, in any case; a `.suffix` makes another
+/// receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiptSentinel {
     Verified,
@@ -54,8 +54,8 @@ impl ReceiptSummary {
     }
 }
 
-/// Ignores underscores. A receipt's own keys come first, with or without `RECEIPT`: `ALREADYUSED`
-/// means a used receipt, not a used code.
+/// Ignores underscores. Receipts' own keys come first, with or without `RECEIPT`: `ALREADYUSED` is
+/// a used receipt.
 fn key_named(name: &str) -> Option<MessageKey> {
     let bare = |key: &MessageKey| key.as_str().replace('_', "").to_uppercase();
     let find = |is_named: &dyn Fn(&str) -> bool| {

@@ -1,6 +1,5 @@
-//! The position up to which a shard's changes are counted. A stream can deliver changes again,
-//! always in order: changes up to the checkpoint are skipped, and it moves in the transaction that
-//! counts.
+//! How far a shard's changes are counted. A stream repeats changes, always in order: those up to
+//! the checkpoint are skipped, and it moves in the transaction that counts.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,7 +7,7 @@ use std::str::FromStr;
 
 use super::Counters;
 
-/// A transaction takes 100 items, one of which is the checkpoint.
+/// A transaction takes 100 items, the checkpoint included.
 pub const MAX_COUNTERS: usize = 90;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -30,12 +30,11 @@ pub struct Acceptance {
 pub enum Agreement {
     Awaited,
     Reached(OperatorDecision),
-    /// The first operator asked again.
     SamePerson,
 }
 
 impl OperatorDecision {
-    /// `None` if the second operator is the same person.
+    /// `None` if both are one person.
     pub fn confirmed_by(&self, second: &Self) -> Option<Self> {
         let Self {
             by,

@@ -8,8 +8,7 @@ use crate::domain::PendingSettlement;
 const REVOKED: &str = "revoked";
 const REOPENED: &str = "reopened";
 
-/// Its text alone sends the consumer to customer care; the other keys that callers know blame a
-/// code or receipt that was good.
+/// Its text sends the consumer to customer care; other keys would blame a good code or receipt.
 const REVOKED_KEY: MessageKey = MessageKey::Blocked;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,7 +31,7 @@ pub enum NotCorrectable {
     RevokedAlready,
     #[error("the submission is accepted")]
     Accepted,
-    /// It took no code and no receipt: accepting it would leave both free.
+    /// Accepting it would leave code and receipt free.
     #[error("the submission has no code and no receipt")]
     WithoutEvidence,
     /// No number to call, and no limit counts it.
@@ -75,7 +74,7 @@ impl Submission {
     }
 
     fn revoked(&self, decision: OperatorDecision) -> Self {
-        // Its receipt was good, and stays verified.
+        // Its receipt stays verified.
         let review_status = self.status.review_status;
         Self {
             status: SubmissionStatus {

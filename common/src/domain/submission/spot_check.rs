@@ -1,5 +1,5 @@
-//! A spot check of some settled submissions with a receipt, by another person who does not see the
-//! verdict: it measures how often people agree with each other and with the service.
+//! Spot checks of settled submissions with a receipt, by another person who does not see the
+//! verdict: they measure agreement among people and with the service.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

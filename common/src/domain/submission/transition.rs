@@ -80,7 +80,7 @@ impl Transition {
 }
 
 impl Judgement {
-    /// A declined receipt stays free for another submission.
+    /// A declined receipt stays free.
     pub fn into_step(self, record: &FiscalRecord) -> (Transition, Findings) {
         let transition = match self.verdict {
             ReceiptVerdict::Verified { entries } => Transition::Accept {
