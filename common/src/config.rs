@@ -52,7 +52,6 @@ impl FromIterator<(String, String)> for Env {
     }
 }
 
-/// Whole number from 1, the default.
 pub fn retry_speedup(env: &Env) -> Result<RetrySpeedup, ConfigError> {
     let malformed = ConfigError::Malformed {
         variable: RETRY_SPEEDUP,

@@ -14,7 +14,7 @@ pub(crate) use self::store_error::{LaterVersion, Throttled};
 /// DynamoDB adds capacity within seconds.
 const UNAVAILABLE_RETRY_AFTER: Duration = Duration::from_secs(5);
 
-/// Causes in [`Error::Internal`] and [`Error::Unavailable`] are only logged.
+/// Causes are only logged.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{}", .0.code.as_str())]
@@ -40,7 +40,6 @@ pub struct Refusal {
     pub fix: Option<&'static str>,
     /// Wait before the same request can succeed.
     pub retry_after: Option<Duration>,
-    /// Set if the method is at fault.
     pub allowed: Vec<&'static str>,
     /// Limits that the request counted towards.
     pub limits: Vec<RateLimitStatus>,
@@ -89,7 +88,6 @@ impl Error {
         Self::Unavailable("the request took too long".into())
     }
 
-    /// Changes only refusals.
     fn amended(mut self, change: impl FnOnce(&mut Refusal)) -> Self {
         if let Self::Refused(refusal) = &mut self {
             change(refusal);

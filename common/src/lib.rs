@@ -4,16 +4,15 @@
 //!
 //! - [`runtime`] receives Lambda's events: API requests, storage events, SQS and stream batches,
 //!   the schedule;
-//! - [`app`] combines rules, tables and clients: authentication, code verification, partners,
-//!   settlement;
+//! - [`app`] combines rules, tables and clients;
 //! - [`http`] parses requests and renders replies;
-//! - [`upstream`] holds the clients of partners and the tax authority;
-//! - [`store`] holds the tables, one file for each kind of record, and transactions across them;
-//! - [`aws`] holds the other AWS clients: photo storage, queues, secrets;
+//! - [`upstream`] has the clients of partners and the tax authority;
+//! - [`store`] has the tables, a file for each kind of record, and transactions;
+//! - [`aws`] has the other AWS clients: photo storage, queues, secrets;
 //! - [`telemetry`] writes logs and metrics;
-//! - [`error`], [`config`] (environment variables), [`cache`], [`lock`]; [`clock`] and [`random`] are the
-//!   only sources of time and randomness;
-//! - [`domain`] holds the rules: no I/O, no clock, no randomness.
+//! - [`error`], [`config`] (environment variables), [`cache`], [`lock`]; only [`clock`] and
+//!   [`random`] read time and randomness;
+//! - [`domain`] has the rules, without I/O, clock and randomness.
 
 #[macro_use]
 mod text;

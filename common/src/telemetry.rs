@@ -1,11 +1,11 @@
-//! Logs and metrics: one line for each request, each job and each event of `tracing`.
+//! Logs and metrics: one line for each request, job and event of `tracing`.
 //!
 //! Lines of requests and jobs are JSON in CloudWatch's embedded metric format (EMF), so metrics
 //! need no call. They have no personal data, code or key.
 //!
-//! A fault that does not fail the request is logged where it happens, with causes and, as
-//! `subject`, the submission or receipt: `tracing::warn!(error = telemetry::cause(&error),
-//! %subject, "the message was not sent")`.
+//! A fault that does not fail the request is logged where it happens: `tracing::warn!(error =
+//! telemetry::cause(&error), %subject, "the message was not sent")`, with its submission or
+//! receipt.
 
 mod events;
 
@@ -118,7 +118,6 @@ impl Telemetry {
         telemetry
     }
 
-    /// Includes warnings and errors of `tracing`. Call it once in a process.
     pub fn terminal() -> Self {
         events::install(Self::Terminal, LevelFilter::WARN);
         Self::Terminal
@@ -126,7 +125,7 @@ impl Telemetry {
 
     /// One write, so that threads do not mix lines.
     fn write(self, line: &str) {
-        // A failing log stops nothing and cannot be reported.
+        // Failures cannot be reported.
         let _ = match self {
             Self::CloudWatch(_) => writeln!(std::io::stdout().lock(), "{line}"),
             Self::Terminal => writeln!(std::io::stderr().lock(), "{line}"),
@@ -328,7 +327,7 @@ fn time_of_day(at: Timestamp) -> String {
         .map_or(timestamp.clone(), |(_, time)| time.to_owned())
 }
 
-/// A field of a `tracing` event, logged with its causes.
+/// A `tracing` field, logged with its causes.
 pub fn cause<E: Error + 'static>(error: &E) -> &(dyn Error + 'static) {
     error
 }

@@ -1,4 +1,4 @@
-//! Macros for types that are text in records, keys and replies.
+//! Macros for types that are text elsewhere.
 
 /// Enum of names with texts.
 macro_rules! text_enum {

@@ -65,8 +65,8 @@ const CASCADE: &[Pass] = &[
     (Doubled, Sharpened, Rqrr),
 ];
 
-/// Runs the readers until `found`, which gets the texts of every pass, breaks. A reader that
-/// exceeded `reader_timeout` does not run again.
+/// Runs the readers until `found`, which gets each pass's texts, breaks. A reader that exceeded
+/// `reader_timeout` runs no more.
 pub(super) fn read(
     photo: Luma,
     reader_timeout: Duration,

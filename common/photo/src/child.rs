@@ -22,7 +22,7 @@ pub fn serve_if_asked() {
 }
 
 /// Copies a photo and exits, if a [`PhotoReader`](crate::PhotoReader) started this process for it.
-/// Functions do not call it and so do not contain the encoder.
+/// Functions do not call it and so lack the encoder.
 pub fn copy_if_asked() {
     answer_if_asked(SHOW_VARIABLE, decode_colors, |photo, _| {
         io::stdout()
@@ -87,8 +87,8 @@ fn is_receipt(text: &str) -> bool {
     ReceiptKey::from_payload(text).is_some_and(|key| key.time.is_some())
 }
 
-/// Limits written memory (not address space, which threads reserve) and processor time, and
-/// disables core dumps, which would contain the photo.
+/// Limits written memory (threads reserve address space) and processor time; disables core dumps,
+/// which would contain the photo.
 fn limit(job: Job) -> io::Result<()> {
     let limits = [
         (Resource::Data, job.memory_bytes),

@@ -9,7 +9,7 @@ pub struct Luma {
 }
 
 impl Luma {
-    /// `None` unless the number of pixels is `width * height` and not zero.
+    /// `None` unless there are `width * height` pixels.
     pub fn new(width: usize, height: usize, pixels: Vec<u8>) -> Option<Self> {
         let fits = width > 0 && width.checked_mul(height) == Some(pixels.len()) && height > 0;
         fits.then_some(Self {
@@ -47,8 +47,8 @@ impl Luma {
         }
     }
 
-    /// Averages squares of `factor * factor` pixels; leftovers at the right and bottom are dropped.
-    /// Returns the image unchanged if nothing would be left.
+    /// Averages squares of `factor * factor` pixels, without leftovers at the right and bottom;
+    /// unchanged if nothing would be left.
     pub fn shrunk(&self, factor: usize) -> Self {
         let (width, height) = (self.width / factor.max(1), self.height / factor.max(1));
         if factor <= 1 || width == 0 || height == 0 {
@@ -91,8 +91,8 @@ impl Luma {
         }
     }
 
-    /// Unsharp mask: moves each pixel away from the mean of its square of `2 * radius + 1` by
-    /// `strength` times the difference.
+    /// Unsharp mask: adds `strength` times each pixel's difference from the mean of its square of
+    /// `2 * radius + 1`.
     pub fn sharpened(&self, radius: usize, strength: i32) -> Self {
         let means = self.means(radius);
         let sharpen = |(&pixel, &mean): (&u8, &u8)| {

@@ -21,8 +21,7 @@ use crate::decode::NotDecoded;
 use crate::protocol::{JOB_VARIABLE, Job, Line, MAX_TEXT_CHARS, MAX_TEXTS, SHOW_VARIABLE};
 use crate::sanitized_copy::MAX_SHOWN_BYTES;
 
-/// Environment variable with the path of the photo reader program; by default, this program reads
-/// photos itself.
+/// Path of the photo reader program; by default, this program reads photos itself.
 pub const PHOTO_READER: &str = "PHOTO_READER";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +47,7 @@ impl Default for Limits {
     }
 }
 
-/// Output of a child: ten texts of 400 characters, at most six bytes each when escaped, and
-/// overhead.
+/// Ten texts of 400 characters, at most six bytes each when escaped, and overhead.
 const MAX_OUTPUT_BYTES: u64 = 10 * 400 * 6 + 4_096;
 
 /// The last marker of a JPEG file, which shows that a copy is whole.
@@ -64,9 +62,9 @@ pub struct PhotoReader {
 }
 
 impl PhotoReader {
-    /// Starts children of the program in the environment, or of this one, whose `main` has to begin
-    /// with [`serve_if_asked`](crate::serve_if_asked), and with
-    /// [`copy_if_asked`](crate::copy_if_asked) for copies.
+    /// Children run the program in the environment, or this one, whose `main` begins with
+    /// [`serve_if_asked`](crate::serve_if_asked), and [`copy_if_asked`](crate::copy_if_asked) for
+    /// copies.
     pub fn from_env(env: &Env) -> Result<Self, ConfigError> {
         let limits = Limits::default();
         match env.optional(PHOTO_READER) {
@@ -168,7 +166,7 @@ impl ChildGuard {
 impl Drop for ChildGuard {
     /// Blocks for a few milliseconds, until the child's memory is free.
     fn drop(&mut self) {
-        // If killing fails, waiting could block until the child ends.
+        // If killing fails, waiting could block.
         if self.0.kill().is_ok() {
             drop(self.0.wait());
         }
@@ -189,7 +187,7 @@ async fn exchange<T>(input: pipe::Sender, photo: &[u8], read: impl Future<Output
     }
 }
 
-/// Collects texts up to the last line, and returns the reason if there are none.
+/// Collects texts up to the last line; the reason counts if there are none.
 async fn read_texts(output: impl AsyncRead + Unpin, texts: &mut Vec<String>) -> Unreadable {
     let mut lines = BufReader::new(output.take(MAX_OUTPUT_BYTES)).lines();
     while let Ok(Some(line)) = lines.next_line().await {

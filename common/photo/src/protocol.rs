@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::decode::NotDecoded;
 
-/// Makes a process read; its value is a [`Job`].
+/// Makes a process read. A [`Job`].
 pub(crate) const JOB_VARIABLE: &str = "RECEIPT_PHOTO_JOB";
-/// Makes a process copy; its value is a [`Job`].
 pub(crate) const SHOW_VARIABLE: &str = "RECEIPT_PHOTO_SHOW";
 
 pub(crate) const MAX_TEXTS: usize = 10;

@@ -18,8 +18,8 @@ use super::luma::Luma;
 pub enum Reader {
     /// Reads flat codes in even light.
     Rqrr,
-    /// Finds and straightens codes that `rqrr` misses. Only its detectors are used: its text
-    /// decoding needs character tables that are not compiled in.
+    /// Finds and straightens codes that `rqrr` misses. Its text decoding is not used: its character
+    /// tables are not compiled in.
     Rxing,
 }
 
@@ -92,7 +92,6 @@ fn rxing(image: &Luma) -> Vec<String> {
     texts
 }
 
-/// Traces the edges of the patterns.
 fn by_concentric_patterns(bits: &BitMatrix) -> Vec<String> {
     let try_harder = true;
     let no_least_module_size = 0;
@@ -133,7 +132,7 @@ fn by_finder_patterns(bits: &BitMatrix) -> Vec<String> {
         .collect()
 }
 
-/// Decodes a code straightened by `rxing` with `rqrr`, which returns bytes.
+/// `rxing` straightens the code; `rqrr` returns its bytes.
 fn text_of_modules(modules: &BitMatrix) -> Option<String> {
     if modules.width() != modules.height() {
         return None;

@@ -21,8 +21,7 @@ pub struct StoreError {
 
 pub type StoreResult<T> = Result<T, StoreError>;
 
-/// A record that this build cannot read: damaged, or written by a newer build. Its key holds no
-/// phone, code or Idempotency-Key.
+/// A damaged record, or a newer build's. Its key holds no phone, code or Idempotency-Key.
 #[derive(Debug, thiserror::Error)]
 #[error("the record {key} of the table of {table} cannot be read")]
 pub struct UnreadableRecord {
@@ -86,7 +85,6 @@ impl StoreError {
         }
     }
 
-    /// The same call can succeed soon.
     pub fn is_throttled(&self) -> bool {
         self.causes().any(|error| {
             error.is::<Throttled>()
@@ -96,8 +94,8 @@ impl StoreError {
         })
     }
 
-    /// True if the same call can succeed later: throttling, no secret from Secrets Manager, no code
-    /// book, or a record of a newer build.
+    /// True if the same call can succeed later: throttling, no secret, no code book, a newer
+    /// build's record.
     pub fn is_temporary(&self) -> bool {
         let is_slow_down = |metadata: &ErrorMetadata| metadata.code() == Some("SlowDown");
         self.is_throttled()
@@ -125,7 +123,6 @@ impl StoreError {
     }
 }
 
-/// Names the action that failed.
 pub trait During<T> {
     fn during(self, action: &'static str) -> Result<T, StoreError>;
 }

@@ -73,8 +73,8 @@ fn by_value(number: &Number) -> String {
     }
 }
 
-/// Different values never give the same bytes: each part begins with its kind and length, and
-/// fields are sorted by name.
+/// Different values never give the same bytes: each part begins with kind and length, and fields
+/// are sorted.
 fn digest_value(value: &Value, hasher: &mut Sha256) {
     match value {
         Value::Object(object) => digest_object(object, hasher),

@@ -40,8 +40,8 @@ impl Problems {
     }
 }
 
-/// Readers return `None` for an absent or null field, and for a wrong one, which becomes a problem.
-/// Read fields in the order of the reference: the first problem decides the error.
+/// Readers return `None` for an absent, null or wrong field; a wrong one becomes a problem. Read in
+/// the order of the reference: the first problem decides the error.
 #[derive(Clone)]
 pub struct Fields<'a> {
     object: &'a Map<String, Value>,

@@ -17,10 +17,8 @@ use crate::telemetry;
 #[derive(Clone, Debug)]
 pub struct Reply {
     pub status: StatusCode,
-    /// Headers besides those of every reply.
     pub headers: BTreeMap<&'static str, String>,
     pub body: String,
-    /// Message key, for the log.
     pub outcome: Option<&'static str>,
     /// Submission or receipt, for the log.
     pub subject: Option<String>,
@@ -128,7 +126,6 @@ impl Reply {
                 request_id,
             },
         };
-        // A struct of strings always serializes.
         let body = serde_json::to_string(&body).unwrap_or_default();
         let mut reply = Self::json(status(code), body).with_outcome(code.as_str());
         let cause = error.cause().map(telemetry::error_chain);

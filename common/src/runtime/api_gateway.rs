@@ -1,8 +1,7 @@
-//! Events of API Gateway's HTTP API (payload format 2.0), parsed by `lambda_http`, and their
-//! replies.
+//! Events of API Gateway's HTTP API (payload format 2.0) by `lambda_http`, and their replies.
 //!
-//! Every caller gets a reply in the contract's shape: an event that `lambda_http` cannot read is
-//! parsed again without the unreadable parts.
+//! Every caller gets the contract's shape: an event that `lambda_http` cannot read is parsed again
+//! without the unreadable parts.
 
 use std::panic::catch_unwind;
 
@@ -70,7 +69,6 @@ fn read(event: &str) -> Result<lambda_http::Request, UnreadableEvent> {
 fn read_as_it_is(event: &str) -> Result<lambda_http::Request, UnreadableEvent> {
     match catch_unwind(|| lambda_http::request::from_str(event)) {
         Ok(request) => Ok(request?),
-        // The panic hook has logged the location.
         Err(_) => Err(UnreadableEvent::Panics),
     }
 }

@@ -75,12 +75,11 @@ pub struct ApiRequest {
     pub received_at: Timestamp,
     /// Time for the campaign's rules: the test's, or [`Self::received_at`].
     pub domain_now: Timestamp,
-    /// [`REQUEST_BUDGET`] after arrival.
     pub deadline: Instant,
     pub scope: Scope,
     pub campaign: Arc<Campaign>,
     pub http: Request,
-    /// Requested by [`Endpoint::prefetch`]; empty if no batch was read.
+    /// Empty if no batch was read.
     pub prefetched: BatchItems,
     clock: Clock,
 }
@@ -95,7 +94,7 @@ impl ApiRequest {
         self.http.language
     }
 
-    /// `not_found` if it is not an id. The record may not exist.
+    /// `not_found` unless it is an id.
     pub fn path_id<Id: FromStr>(&self) -> Result<Id, Error> {
         let id = self.http.path_id().and_then(|id| id.parse().ok());
         id.ok_or_else(|| ErrorCode::NotFound.into())
@@ -127,8 +126,8 @@ pub trait Endpoint: Send + Sync + Sized + 'static {
 /// Well below API Gateway's timeout. Bounds the check of the key and everything that can take long.
 pub const REQUEST_BUDGET: Duration = Duration::from_secs(10);
 
-/// Shorter than the Lambda timeout of API functions, so that callers get the contract's error.
-/// Earlier writes stay, and a retry finds them.
+/// Below the Lambda timeout, so that callers get the contract's error. Earlier writes stay, and a
+/// retry finds them.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(19);
 
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -241,7 +240,6 @@ impl<O: Endpoint> HttpHandler for ApiHandler<O> {
     }
 }
 
-/// A panic becomes an internal error.
 async fn contain_panic(work: impl Future<Output = Result<Reply, Error>>) -> Result<Reply, Error> {
     let result = AssertUnwindSafe(work).catch_unwind().await;
     result.unwrap_or_else(|_| Err(Error::internal("the handler panicked")))

@@ -16,7 +16,7 @@ use crate::runtime::http_handler::{
 };
 use crate::telemetry::{self, Telemetry};
 
-/// A function ends when the environment is misconfigured, or Lambda's runtime interface fails.
+/// Ends when the environment is misconfigured, or Lambda's interface fails.
 pub type Served = Result<(), Error>;
 
 /// Runs [`Aws::prepare`] before the first event: a function has more CPU then.
@@ -33,7 +33,6 @@ pub fn serve<O: Endpoint>() -> Served {
     })
 }
 
-/// Serves a function that needs nothing of AWS.
 pub fn serve_handler<H: HttpHandler + 'static>(new: impl FnOnce(Responder) -> H) -> Served {
     block_on(async { run(new(responder(&Env::from_process())?)).await })
 }

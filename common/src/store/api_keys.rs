@@ -12,7 +12,7 @@ use crate::domain::{CampaignSlug, Scope, Timestamp};
 pub const KEY: &str = "key_hash";
 pub const VARIABLE: &str = "API_KEYS_TABLE";
 
-/// SHA-256 in hexadecimal. Keys are random enough to need no salt or slow hash.
+/// SHA-256 in hexadecimal. Random keys need no salt or slow hash.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KeyHash(String);
 
@@ -102,7 +102,7 @@ impl ApiKeys {
             .await
     }
 
-    /// Writes a new key and ends the old one; false if that was revoked or has an end.
+    /// Ends the old key; false if that was revoked or has an end.
     pub async fn roll(
         &self,
         old: &KeyHash,
@@ -121,7 +121,7 @@ impl ApiKeys {
         update.when_present(KEY).when_absent(REVOKED_AT)
     }
 
-    /// A repeated revocation keeps the first date. `None` for an unknown key.
+    /// Keeps the first date. `None` for an unknown key.
     pub async fn revoke(&self, key_id: &str, now: Timestamp) -> StoreResult<Option<ApiKeyRecord>> {
         let Some((hash, record)) = self.find(key_id).await? else {
             return Ok(None);

@@ -1,7 +1,7 @@
 //! The `audit` table: the audit log by UTC day and row number. Rows never change.
 //!
-//! PartiQL's INSERT writes them: it never replaces an item and has its own IAM permission, so a
-//! role can add rows without changing any. The end of the log is a separate item.
+//! PartiQL's INSERT never replaces an item and has its own IAM permission, so a role can add rows
+//! without changing any. The end of the log is a separate item.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -58,11 +58,8 @@ impl AuditLog {
         })
     }
 
-    /// Adds a row.
-    ///
-    /// A timeline with an item that was put at the next number without `ops`: the row is refused
-    /// though the end has not moved, so a random later number is tried; foreseeable ones could all
-    /// be taken.
+    /// A timeline with an item put at the next number without `ops`: the row is refused though the
+    /// end has not moved, so a random later number is tried; foreseeable ones could all be taken.
     pub async fn append(&self, entry: &AuditEntry, now: Timestamp) -> StoreResult<AuditRow> {
         let known = self.head.lock().take();
         let mut head = match known {
@@ -105,7 +102,7 @@ impl AuditLog {
         head.map_err(StoreError::of_record("audit", HEAD.to_owned()))
     }
 
-    /// Last time that a row skipped a number taken without `ops`.
+    /// Last skip of a number taken without `ops`.
     pub async fn skipped_at(&self) -> StoreResult<Option<Timestamp>> {
         let head = self.head_item().await?.unwrap_or_default();
         Ok(read_time(&head, SKIPPED_AT))
@@ -115,7 +112,6 @@ impl AuditLog {
         self.table.get_item(head_key().into(), READING).await
     }
 
-    /// `day` is a UTC day, `YYYY-MM-DD`.
     pub async fn of_day(&self, day: &str) -> StoreResult<Vec<StoredAuditRow>> {
         let query = self.table.query("#day = :day", [(":day", text(day))]);
         let items = all(query.consistent_read(true), READING).await?;
@@ -128,7 +124,7 @@ impl AuditLog {
         items.try_next().await.map(drop)
     }
 
-    /// Days come in any order, rows of a day in theirs.
+    /// Days in any order, their rows in order.
     pub async fn read_all(&self, mut each: impl FnMut(&StoredAuditRow)) -> StoreResult<()> {
         let scan = self.table.scan().consistent_read(true);
         let mut items = pin!(items(pages(scan, 1, READING)));

@@ -30,7 +30,7 @@ pub struct BatchItems {
 }
 
 impl BatchGet {
-    /// Adds an item. DynamoDB refuses a batch with the same item twice.
+    /// DynamoDB refuses a batch with the same item twice.
     pub(crate) fn add(&mut self, place: &Place) {
         let key = Item::from([(place.key_name.to_owned(), text(&place.key))]);
         let keys = self.keys.entry(place.table.clone());

@@ -1,12 +1,12 @@
-//! Circuit breakers in the `coordination` table, one for each campaign's partner and each endpoint
+//! Circuit breakers in the `coordination` table: one for each campaign's partner, and each endpoint
 //! of webhooks.
 //!
-//! A breaker opens after failures of several different subjects (submissions or events) in a row,
-//! and lets a probe through after a wait. A subject that always fails counts once, and is not the
-//! probe while another waits.
+//! A breaker opens after failures of several subjects (submissions or events) in a row, and lets a
+//! probe through after a wait. A subject that always fails counts once, and is no probe while
+//! another waits.
 //!
-//! An environment that saw a breaker without failures does not read it for a second. It may ask
-//! that long after the breaker opens; its answer then does not clear failures of others.
+//! An environment that saw no failures does not read the breaker for a second. Its answer to a
+//! request sent after the breaker opened clears no failures of others.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -124,9 +124,8 @@ impl Breakers {
         delete.send("closing a breaker").await.map(drop)
     }
 
-    /// `breaker` names the partner's campaign or the endpoint. `was_tried` if an earlier request of
-    /// the subject went unanswered. After the wait of an open breaker, one of
-    /// many callers is granted.
+    /// `breaker` names the campaign or endpoint; `was_tried` if an earlier request of the subject
+    /// went unanswered. After the wait, one of many callers is granted.
     ///
     /// A timeline of two: both read that the wait is over; the first moves its end; the second's
     /// condition fails.
@@ -293,12 +292,10 @@ impl Grant {
         self.probe.is_some()
     }
 
-    /// True if recent requests took long.
     pub fn is_slow(&self) -> bool {
         self.is_slow
     }
 
-    /// True if requests failed since the last success.
     pub fn follows_failures(&self) -> bool {
         !self.failed.is_empty()
     }

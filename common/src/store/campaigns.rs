@@ -24,7 +24,7 @@ pub struct PauseChange {
     pub why: Option<String>,
 }
 
-/// A campaign as read; a change replaces this revision.
+/// Changes replace this revision.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct StoredCampaign {
     #[serde(flatten)]
@@ -87,7 +87,7 @@ impl Campaigns {
     }
 
     /// A timeline of two operators, one perhaps with the pause switch: both see revision 3; the
-    /// first writes revision 4; the second's condition fails, so no unseen change is overwritten.
+    /// first writes revision 4; the second's condition fails.
     pub(crate) fn write(
         &self,
         before: Option<&StoredCampaign>,

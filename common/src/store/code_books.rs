@@ -1,5 +1,4 @@
-//! The `code_books` table: each scope's code book, written by operators alone. Keys derived from
-//! the deployment's secret encrypt its keys.
+//! The `code_books` table: each scope's code book, written by operators alone, its keys encrypted.
 
 use std::sync::Arc;
 
@@ -61,7 +60,7 @@ pub struct StoredBook {
     secret: Arc<SecretVersion>,
 }
 
-/// A code book that is readable without the secret.
+/// Readable without the secret.
 #[derive(Clone, Debug, Deserialize)]
 pub struct BookOverview {
     pub minted: u64,
@@ -163,7 +162,7 @@ impl CodeBooks {
         }
     }
 
-    /// Encrypts the keys under another version of the secret; false if they already are.
+    /// Uses another version of the secret; false if done already.
     pub async fn reencrypt(
         &self,
         scope: &Scope,

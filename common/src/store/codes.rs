@@ -1,7 +1,7 @@
-//! The `codes` table: the submissions that hold or have redeemed a code, and the imported codes.
+//! The `codes` table: the submissions that hold or redeemed a code, and imported codes.
 //!
-//! No code is in clear: keys are the serial number of a minted code, the keyed digest of an
-//! imported one, or a digest of sentinel and phone.
+//! No code is in clear: keys are a minted code's serial number, an imported one's keyed digest, or
+//! a digest of sentinel and phone.
 
 use futures_util::{Stream, StreamExt};
 use serde::Deserialize;
@@ -154,7 +154,7 @@ impl Codes {
         })
     }
 
-    /// Returns the number freed. Imported codes stay imported.
+    /// Imported codes stay imported.
     pub async fn clear(&self, scope: &Scope) -> StoreResult<u64> {
         const ACTION: &str = "freeing codes";
         let change = async |item: Item| {

@@ -1,7 +1,7 @@
 //! The `draws` table: draws and their winners, written by operators alone.
 //!
-//! A partition has a scope's records: `draw#week-03`, and contacts as `contact#week-03#0#17` with
-//! padded numbers. The lock of freezes has its own.
+//! A scope's partition has draws, `draw#week-03`, and contacts, `contact#week-03#0#17` with padded
+//! numbers. The freeze lock has its own.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub const VARIABLE: &str = "DRAWS_TABLE";
 
 /// Time after a winner's last step in which an interrupted skip can be repeated.
 const NEXT_WINNER_TIMEOUT: Duration = Duration::from_hours(24);
-/// Maximum contacts in one call: two items of a transaction each, beside the draw.
+/// Two items of a transaction each, beside the draw.
 pub const MAX_ADDED: usize = 49;
 
 const LOCK: &str = "lock";
@@ -79,7 +79,7 @@ impl Draws {
         Ok(locks.into_iter().next())
     }
 
-    /// False if the lock was changed since `before` was read.
+    /// False if changed since `before` was read.
     pub async fn change_freeze_lock(
         &self,
         scope: &Scope,
@@ -103,7 +103,7 @@ impl Draws {
         when_seen(check, seen)
     }
 
-    /// Records a draw and releases the lock; false if the name is taken or the lock was changed.
+    /// Releases the lock; false if the name is taken or the lock was changed.
     pub async fn create(&self, scope: &Scope, draw: &Draw, lock: &FreezeLock) -> StoreResult<bool> {
         let put = self.table.put(scope.to_string(), draw);
         let put = put.sort(SORT, draw_key(&draw.name)).when_absent(KEY);
@@ -137,8 +137,8 @@ impl Draws {
         transaction::write_one(update.when(NOT_ABANDONED), WRITING).await
     }
 
-    /// Records a request to abandon a draw, or its confirmation. Returns false if its run was
-    /// finished, its contacts changed since `draw` was read, or it is abandoned.
+    /// Records a request or its confirmation. False if its run was finished, its contacts changed
+    /// since `draw` was read, or it is abandoned.
     pub async fn abandon(
         &self,
         scope: &Scope,

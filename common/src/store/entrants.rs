@@ -208,7 +208,6 @@ impl Entrants {
             .read_all(scan, "reading the table of entrants", record)
     }
 
-    /// Reads the whole table.
     pub(crate) fn all(&self, scope: &Scope) -> impl Stream<Item = StoreResult<TablePage<Item>>> {
         let scan = self.table.scan_scope(scope, None);
         self.table.read_all(scan, "reading all entrants", Ok)

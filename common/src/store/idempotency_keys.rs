@@ -23,7 +23,7 @@ const RETENTION: Duration = Duration::from_hours(720);
 /// condition fails and returns the record; 30 days later the condition holds again.
 const FREE: &str = "attribute_not_exists(#request) OR expires_at <= :now";
 
-/// Id of a record that a request creates. A receipt and its submission may share a key.
+/// Id of a created record. A receipt and its submission may share a key.
 pub trait IdempotentRecordId: Copy + Display + Serialize + DeserializeOwned {
     const OPERATION: &str;
 }
@@ -78,7 +78,7 @@ impl IdempotencyKeys {
         self.table.place(item_key::<Id>(scope, key))
     }
 
-    /// Returns the number deleted. Reads the whole table.
+    /// Reads the whole table.
     pub async fn clear(&self, scope: &Scope) -> StoreResult<u64> {
         self.table.clear(scope, "forgetting idempotency keys").await
     }

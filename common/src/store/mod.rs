@@ -1,5 +1,5 @@
-//! The tables: one file for each kind of record, with its expressions. A function that returns a
-//! [`Write`] makes an item of a transaction; `submission_writes` combines them.
+//! The tables: a file for each kind of record, with its expressions. Functions that return a
+//! [`Write`] make items of transactions, which `submission_writes` combines.
 //!
 //! Calls fail with a [`StoreError`] if DynamoDB does not answer or a record cannot be read.
 
@@ -81,17 +81,14 @@ pub(crate) fn read_number<T: std::str::FromStr>(item: &Item, name: &str) -> Opti
     item.get(name)?.as_n().ok()?.parse().ok()
 }
 
-/// `None` if absent or unreadable.
 pub(crate) fn read_time(item: &Item, name: &str) -> Option<Timestamp> {
     read_number(item, name).map(Timestamp::from_millis)
 }
 
-/// `None` if absent or unreadable.
 pub(crate) fn read_text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
     item.get(name)?.as_s().ok().map(String::as_str)
 }
 
-/// Empty if absent or unreadable.
 pub(crate) fn read_times(item: &Item, name: &str) -> Vec<Timestamp> {
     let times = item.get(name).and_then(|value| value.as_l().ok());
     times

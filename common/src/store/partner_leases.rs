@@ -1,7 +1,7 @@
 //! Leases in the `coordination` table limit a campaign's requests in flight to its partner.
 //!
-//! Leases are numbered and spread over items, so that none is written too often. The lease of a
-//! dead environment expires. A fast clock allows at most one request too many.
+//! Numbered leases spread over items, so that none is written too often. A dead environment's lease
+//! expires. A fast clock allows one request too many.
 
 use std::time::Duration;
 

@@ -51,12 +51,12 @@ pub enum RateLimitDecision {
 }
 
 impl RateLimits {
-    /// Counts one hit in each of several sliding windows, if all have room. A window never exceeds
-    /// its limit, and a refused hit counts in none.
+    /// Counts one hit in several sliding windows, if all have room. No window exceeds its limit,
+    /// and a refused hit counts in none.
     ///
     /// Below the limit, the hit is appended without reading the log. At the limit, the condition
-    /// fails and returns the log; then the hit is refused, or the unchanged log replaced without
-    /// its expired hits.
+    /// fails and returns the log: the hit is refused, or replaces expired hits of the unchanged
+    /// log.
     ///
     /// A single limit takes a plain update, which returns its status; of several, only those whose
     /// log was returned have one.
@@ -78,7 +78,7 @@ impl RateLimits {
                     }
                     WindowDecision::Admitted(log) => {
                         updates.push(self.count_hit(limited, seen, &log, now));
-                        // The log may hold unseen hits before the appended one.
+                        // Unseen hits may precede the appended one.
                         logs.push(if seen.is_empty() { Vec::new() } else { log });
                     }
                 }

@@ -1,4 +1,4 @@
-//! The `receipts` table: receipts by id, and the submission of each purchase by verification code.
+//! The `receipts` table: receipts by id, purchases' submissions by verification code.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::store::idempotency_keys::{self, IdempotencyKeys, IdempotencyRecord};
 pub const KEY: &str = "id";
 pub const VARIABLE: &str = "RECEIPTS_TABLE";
 
-/// Lifetime of an unused receipt. Consumers submit within minutes.
+/// Consumers submit within minutes.
 const UNUSED_RETENTION: Duration = Duration::from_hours(30 * 24);
 
 /// A timeline of two submissions with one receipt: the first writes its id; the second's condition
@@ -46,7 +46,7 @@ store! {
 }
 
 impl Receipts {
-    /// Writes a receipt and its Idempotency-Key, or returns a used key's record.
+    /// Returns a used Idempotency-Key's record instead.
     pub async fn create(
         &self,
         receipt: &Receipt,

@@ -1,8 +1,7 @@
 //! The version of a record's format.
 //!
 //! A build reads its own and all earlier versions. A version increases only for a form that the
-//! previous build cannot read, which leaves the record alone. The rule is in
-//! `infra/docs/records.md`.
+//! previous build cannot read, which leaves the record alone: see `infra/docs/records.md`.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 

@@ -45,7 +45,7 @@ pub struct CampaignRetention {
 pub struct Deletion {
     pub environment: Environment,
     pub data: PersonalData,
-    /// The campaign's end; if it is moved, a new deletion starts.
+    /// A moved end starts a new deletion.
     pub end: Timestamp,
     /// Photos deleted, or submissions without personal data.
     pub done: u64,
@@ -195,8 +195,6 @@ impl RetentionTable {
         self.read(slug.as_str()).await
     }
 
-    /// False if another sweep replaced it since it was read.
-    ///
     /// A timeline of two sweeps: both read page 7; the first writes that page 8 is next; the
     /// second's condition fails, so it counts nothing and stops.
     pub async fn save(

@@ -9,11 +9,11 @@ use super::write::Sent;
 use super::{StoreResult, read_text, read_time};
 use crate::domain::{Scope, SubmissionId, Timestamp};
 
-/// Longer than a look at a receipt, short enough for the next reviewer to wait.
+/// Longer than a look at a receipt, short enough to wait for.
 pub const LOCK_LIFETIME: Duration = Duration::from_mins(2);
 
 /// A timeline of two reviewers: the first writes its lock; the second's condition fails and returns
-/// the lock; two minutes later it was not renewed, and the second's next try replaces it.
+/// it; two minutes after the last renewal, the second's next try replaces it.
 const FREE_OR_OWN: &str =
     "attribute_not_exists(#holder) OR #holder = :holder OR #held_until <= :now";
 

@@ -161,8 +161,7 @@ impl Statistics {
         Ok(counters)
     }
 
-    /// Adds the missing amount if the counter is unchanged; a change yet to be counted would count
-    /// twice.
+    /// A change yet to be counted would count twice.
     ///
     /// A timeline of two operators: both find that 3 are missing; the first adds them; the second's
     /// condition fails.

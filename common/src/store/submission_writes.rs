@@ -61,7 +61,7 @@ impl<'a> RecordKeys<'a> {
     }
 }
 
-/// Known records that a decision depends on. The defaults refuse nothing.
+/// The defaults refuse nothing.
 #[derive(Clone, Debug, Default)]
 pub struct ExistingRecords {
     pub idempotency: Option<IdempotencyRecord<SubmissionId>>,
@@ -70,7 +70,6 @@ pub struct ExistingRecords {
     pub receipt: Option<Receipt>,
 }
 
-/// Records of a batch that was read in advance.
 #[derive(Clone, Debug)]
 pub struct BatchedRecords {
     pub records: ExistingRecords,
@@ -87,7 +86,7 @@ pub enum WriteResult {
     ReferenceTaken,
     /// Others kept writing: decide again with fresh records.
     Conflict {
-        /// True if the Idempotency-Key conflicts: a copy of the request is in progress.
+        /// True if a copy of the request is in progress.
         same_request: bool,
     },
 }
@@ -208,11 +207,11 @@ impl SubmissionStore {
         })
     }
 
-    /// Writes an accepted or pending submission, if its key, code, receipt and a place of its phone
-    /// are free. `before` is the phone as read.
+    /// Writes an accepted or pending submission, if key, code, receipt and a place of its phone are
+    /// free. `before` is the phone as read.
     ///
-    /// A code that a partner has yet to verify is logged as wrong, so a phone cannot have more
-    /// codes in verification than it may send wrong ones.
+    /// A partner's unverified code is logged as wrong, so no phone has more codes in verification
+    /// than it may send wrong ones.
     pub async fn create_admitted(
         &self,
         write: SubmissionWrite<'_>,
@@ -254,8 +253,7 @@ impl SubmissionStore {
         self.create(items, code, write, now).await
     }
 
-    /// Writes a rejected submission and, after a wrong code, the phone's log. It takes no code and
-    /// no place.
+    /// Takes no code and no place; logs a wrong code of the phone.
     pub async fn create_rejected(
         &self,
         write: SubmissionWrite<'_>,
@@ -362,7 +360,7 @@ impl SubmissionStore {
         }
     }
 
-    /// Replaces a settled submission's person by this id; false if the submission has changed.
+    /// The id replaces the person; false if the submission has changed.
     pub async fn erase(&self, before: &Submission, entrant: &EntrantId) -> StoreResult<bool> {
         let sentinel = before
             .code_key
@@ -389,7 +387,7 @@ impl SubmissionStore {
                 ]
             )
         {
-            // Another submission of the person has the record; its own erasure deletes it.
+            // Another submission of the person has the record, and its erasure deletes it.
             written = transaction::write(vec![change]).await?;
         }
         Ok(written.is_ok())
@@ -404,8 +402,8 @@ fn is_reference_taken(reasons: &[CancellationCause]) -> bool {
         .is_some_and(|first| first + 1 == reasons.len())
 }
 
-/// Records from failed conditions, in the order of the items: Idempotency-Key; code, if any;
-/// entrant, unless a rejection leaves it; receipt, if any; submission.
+/// Items come in this order: Idempotency-Key; code, if any; entrant, unless a rejection leaves it;
+/// receipt, if any; submission.
 fn state_from(
     reasons: &[CancellationCause],
     code: Option<&CodeKey>,

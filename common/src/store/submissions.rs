@@ -184,7 +184,7 @@ impl Submissions {
         Ok((newest, unreadable))
     }
 
-    /// Returns the number deleted. Reads the whole table.
+    /// Reads the whole table.
     pub async fn clear(&self, scope: &Scope) -> StoreResult<u64> {
         self.table.clear(scope, "deleting submissions").await
     }

@@ -123,7 +123,7 @@ impl Table {
         self.delete(key).send(action).await
     }
 
-    /// Returns the number deleted. Reads the whole table.
+    /// Reads the whole table.
     pub(crate) async fn clear(&self, scope: &Scope, action: &'static str) -> StoreResult<u64> {
         let delete = async |item| self.delete_found(&item, action).await;
         self.change_each(scope, action, delete).await

@@ -1,5 +1,4 @@
-//! Reads a whole table page by page: its segments at once, or one page for a caller that keeps the
-//! position.
+//! Reads whole tables: all segments at once, or a page from a position that the caller keeps.
 
 use aws_sdk_dynamodb::operation::scan::ScanOutput;
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
@@ -9,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::table::{Table, pages};
 use super::{During, Item, SEGMENTS, StoreResult, UnreadableRecord, read_text};
 
-/// A page of 1 MB, DynamoDB's own limit, takes tens of megabytes once read.
+/// 1 MB, DynamoDB's own limit, takes tens of megabytes once read.
 const PAGE_RECORDS: i32 = 500;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

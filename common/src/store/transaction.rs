@@ -24,7 +24,7 @@ pub enum CancellationCause {
     Throttled,
 }
 
-/// The error, for each item, means that nothing was written.
+/// An error means that nothing was written.
 pub type TransactionResult<T = ()> = Result<T, Vec<CancellationCause>>;
 
 impl CancellationCause {
@@ -61,8 +61,7 @@ impl ThrottlingRetries {
         }
     }
 
-    /// A call after throttling ends at the deadline as throttled; otherwise its caller decides when
-    /// to stop.
+    /// A throttled call ends at the deadline; otherwise its caller decides when to stop.
     pub(crate) async fn run<T>(&self, call: impl Future<Output = T>) -> Result<T, Throttled> {
         match self.deadline {
             Some(deadline) if self.throttled > 0 => {
@@ -105,11 +104,9 @@ fn condition_held(written: TransactionResult, action: &'static str) -> StoreResu
     }
 }
 
-/// A throttled transaction gives up by the deadline: [`StoreError::is_throttled`]. Each attempt
-/// calls `items`.
-///
-/// The SDK does not retry a transaction that was cancelled for conflicts or throttling. After
-/// `max_attempts` with a conflict, it is cancelled.
+/// The SDK does not retry a transaction cancelled for conflicts or throttling. A throttled one
+/// gives up by the deadline: [`StoreError::is_throttled`]. One with conflicts is cancelled after
+/// `max_attempts`. Each attempt calls `items`.
 pub(crate) async fn write_until(
     items: impl Fn() -> Vec<Write>,
     deadline: Option<Instant>,
@@ -148,8 +145,7 @@ pub(crate) async fn write_until(
     }
 }
 
-/// Writes one item that transactions also write, during which a plain write would fail; false if
-/// its condition failed.
+/// A plain write would fail during a transaction on the item. False if its condition failed.
 pub(crate) async fn write_one(item: Write, action: &'static str) -> StoreResult<bool> {
     write_all(vec![item], action).await
 }

@@ -48,14 +48,13 @@ pub(super) fn level(env: &Env) -> LevelFilter {
 fn filter(level: LevelFilter) -> Targets {
     Targets::new()
         .with_targets(OUR_CRATES.map(|name| (name, level)))
-        // Events that cannot be parsed never reach our code.
+        // Unreadable events never reach our code.
         .with_target("lambda_runtime", LevelFilter::ERROR)
-        // It prints an error's Debug form, which can contain DynamoDB's answer.
+        // An error's Debug form can contain DynamoDB's answer.
         .with_target("lambda_runtime::layers::panic", LevelFilter::OFF)
 }
 
-/// Logs panics by location only: their messages can quote a request. Only the first call in a
-/// process has an effect.
+/// Panics are logged by location: messages can quote a request. The first call in a process counts.
 pub(super) fn install(telemetry: Telemetry, level: LevelFilter) {
     let layer = EventLayer {
         telemetry,

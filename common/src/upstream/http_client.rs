@@ -1,7 +1,7 @@
 //! HTTP client for systems outside AWS.
 //!
-//! Each request is sent once, over a new connection: no pool, retries, redirects or proxy. TLS is
-//! rustls over ring with the roots that browsers trust.
+//! A request is sent once, over a new connection: no pool, retries, redirects or proxy. TLS is
+//! rustls over ring with browsers' roots.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -36,7 +36,7 @@ pub struct Timeouts {
     pub read: Duration,
 }
 
-/// TLS is set up at the first request, which many functions never make.
+/// The first request sets up TLS; many functions make none.
 #[derive(Debug)]
 pub struct HttpClient {
     addresses: Addresses,
@@ -176,7 +176,7 @@ impl Addresses {
         }
     }
 
-    /// A single address that is not public makes all of them suspect.
+    /// One address that is not public makes all suspect.
     pub(super) fn allow(self, found: &[SocketAddr]) -> bool {
         self == Self::Any || found.iter().all(|address| is_public(address.ip()))
     }

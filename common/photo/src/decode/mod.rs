@@ -76,8 +76,8 @@ impl From<&NotDecoded> for PhotoFault {
     }
 }
 
-/// Decodes a photo to gray pixels, upright, with transparent parts as white paper. A truncated JPEG
-/// gives the part that is there, and gray for the rest. Retrying never helps.
+/// Upright gray pixels, with transparent parts as white paper. A truncated JPEG is gray beyond its
+/// end. Retrying never helps.
 pub fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
     let image = decode_to(Colors::Gray, photo)?.into_luma8();
     let (width, height) = image.dimensions();

@@ -7,8 +7,7 @@ use png::{Decoder, Limits, Transformations};
 
 use super::{Colors, NotDecoded, Pixels, Size};
 
-/// Decoder's memory for rows and ancillary chunks: a row of 16,384 pixels of 8 bytes is 128 KiB, an
-/// EXIF block 64 KiB.
+/// A row of 16,384 pixels of 8 bytes is 128 KiB, an EXIF block 64 KiB.
 const DECODER_BYTES: usize = 8 * 1024 * 1024;
 
 pub(super) fn size(photo: &[u8]) -> Option<(u32, u32)> {

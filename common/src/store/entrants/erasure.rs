@@ -61,7 +61,7 @@ impl Entrants {
         Ok(transaction::write(vec![own, merged]).await?.is_ok())
     }
 
-    /// An erased person cannot enter again. No record leads from the digest to submissions any more.
+    /// An erased person cannot enter again. Nothing leads from the digest to submissions.
     pub async fn keep_limits(
         &self,
         scope: &Scope,

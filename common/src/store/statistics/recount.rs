@@ -47,7 +47,7 @@ impl Recount {
     }
 }
 
-/// Reads both tables. Refusals are recent after `since`. `progress` gets the records of each page.
+/// Refusals are recent after `since`. `progress` gets the records of each page.
 pub async fn recount(
     scope: &Scope,
     submissions: &Submissions,

@@ -20,7 +20,7 @@ pub enum CorrectionResult {
 }
 
 impl SubmissionStore {
-    /// Writes what callers do not see; false if the submission had changed.
+    /// Invisible to callers; false if the submission had changed.
     pub async fn annotate(&self, before: &Submission, after: &Submission) -> StoreResult<bool> {
         transaction::write_one(self.submissions.change(before, after), CORRECTING).await
     }
@@ -66,7 +66,7 @@ impl SubmissionStore {
         })
     }
 
-    /// Takes the code and a place of the phone again, if free; acceptance takes the purchase.
+    /// Takes code and place again, if free; acceptance takes the purchase.
     ///
     /// A timeline of reopening and a new submission of the freed code: both find it free; the first
     /// write takes it; the second's condition fails.

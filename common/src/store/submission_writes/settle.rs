@@ -1,4 +1,4 @@
-//! Writes of a settling step: a submission's next revision, and changes in other tables.
+//! A settling step: the next revision, and changes in other tables.
 
 use super::{CONTENDED, SubmissionStore};
 use crate::domain::{Assignee, Campaign, Entrant, MessageKey, State, Submission, WrongCodes};
@@ -20,9 +20,9 @@ pub enum SettleResult {
 type Parts = Vec<(Option<SettleResult>, Write)>;
 
 impl SubmissionStore {
-    /// Writes the next revision, if the submission is unchanged. `wrong_code_in` logs a wrong code
-    /// or receipt time under that campaign's limit. The provisional entry of a partner's code goes
-    /// when the partner gives another verdict, first fails to answer, or an operator takes over.
+    /// `wrong_code_in` logs a wrong code or receipt time under that campaign's limit. A partner
+    /// code's provisional entry goes when the partner gives another verdict, first fails to answer,
+    /// or an operator takes over.
     pub async fn settle(
         &self,
         before: &Submission,
@@ -92,7 +92,7 @@ impl SubmissionStore {
         Ok(log.map(|log| (entrant, log)))
     }
 
-    /// `None` if the log has changed since it was read.
+    /// `None` if the log has changed since.
     async fn settle_over(
         &self,
         before: &Submission,

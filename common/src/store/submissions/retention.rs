@@ -51,7 +51,6 @@ impl Submissions {
         })
     }
 
-    /// False if the personal data stays.
     async fn remove_person(&self, before: Submission) -> StoreResult<bool> {
         const ACTION: &str = "taking the person out of a submission";
         match before.past_retention() {

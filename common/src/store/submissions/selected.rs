@@ -8,7 +8,7 @@ use crate::store::record_version::FIRST;
 use crate::store::table_pages::TablePage;
 use crate::store::{StoreResult, number, read_text, text};
 
-/// Records that this build cannot read, so that a filter may misjudge them.
+/// A filter may misjudge records that this build cannot read.
 const UNJUDGED: &str = "record_version > :version OR NOT attribute_type(created_at, :number) \
     OR NOT attribute_type(standing.#state, :text)";
 
@@ -17,7 +17,6 @@ pub struct Selection {
     pub scope: Scope,
     pub from: Option<Timestamp>,
     pub to: Option<Timestamp>,
-    /// Empty for any.
     pub states: Vec<State>,
     /// Only accepted submissions with an instant prize.
     pub winners: bool,

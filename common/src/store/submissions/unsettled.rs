@@ -21,12 +21,11 @@ use crate::store::{
 /// Sparse index: partition `unsettled`, sort [`NEXT_STEP`]; a busy campaign cannot hide others.
 pub const UNSETTLED: &str = "unsettled-by-campaign";
 const SUBMISSION_ID: &str = "submission_id";
-/// Scope and time of the next step in milliseconds, `campaign#live#0001793260800000`.
+/// Scope and time in milliseconds, `campaign#live#0001793260800000`.
 pub const NEXT_STEP: &str = "scope_and_next_step";
 pub(super) const UNREADABLE_READS: &str = "unreadable_reads";
-/// Partition for operators. Test submissions are separate: many never settle.
+/// Test submissions are separate: many never settle.
 const OPERATOR: &str = "person";
-/// Partition for spot checks.
 const SPOT_CHECK: &str = "second_look";
 /// Each takes a thousand writes a second, and adds a query to every turn.
 const TAX_SHARDS: u8 = 4;

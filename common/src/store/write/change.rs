@@ -20,8 +20,8 @@ impl Write {
         self
     }
 
-    /// Writes differing attributes whole, for records with many changes. `stored` is the record
-    /// that `before` was read from.
+    /// Writes differing attributes whole, for records with many changes. `before` was read from
+    /// `stored`.
     pub(crate) fn merge<T: Serialize>(
         mut self,
         stored: &Item,

@@ -11,19 +11,18 @@ pub enum PartnerError {
     Transport(#[from] TransportError),
     #[error("the partner redirects")]
     Redirected,
-    /// An error status without a refusal that the campaign knows.
     #[error("the partner answered with status {0}")]
     Status(u16),
     #[error("the partner's reply is not as agreed: {}", .0.as_str())]
     Unreadable(InvalidReply),
     #[error("the partner's URL is not of https")]
     NotHttps,
-    /// Our own fault: no valid request results from the `partner` block or its secret.
+    /// No valid request results from the `partner` block or its secret.
     #[error("no request can be made of the campaign's partner block and its secret")]
     Misconfigured(#[from] InvalidPart),
 }
 
-/// The invalid part of a `partner` block. Prints no value.
+/// Prints no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidPart {
     #[error("the URL is not valid")]

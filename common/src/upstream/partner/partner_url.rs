@@ -42,7 +42,7 @@ pub enum PartnerUrlError {
 impl PartnerUrl {
     /// Check [`Self::is_https`] and [`Self::is_loopback`] too.
     pub fn parse(text: &str) -> Result<Self, PartnerUrlError> {
-        // `Url` repairs slips such as blanks, backslashes and missing slashes.
+        // `Url` repairs blanks, backslashes and missing slashes.
         if !text
             .bytes()
             .all(|byte| byte.is_ascii_graphic() && byte != b'\\')
@@ -83,7 +83,7 @@ impl PartnerUrl {
         self.0.scheme() == "https"
     }
 
-    /// True for an address that is not public. Those of a name are checked at each connection.
+    /// True if not public. Addresses of a name are checked at each connection.
     pub fn is_forbidden(&self) -> bool {
         literal(&self.0).is_some_and(|address| !is_public(address))
     }
@@ -104,7 +104,7 @@ pub enum HeaderError {
     Value,
 }
 
-/// An error if the service sets the header itself.
+/// Refuses headers that the service sets.
 pub fn header_name(name: &str) -> Result<HeaderName, HeaderError> {
     let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| HeaderError::Name)?;
     if OURS.contains(&name.as_str()) {

@@ -15,7 +15,7 @@ pub enum LookupAnswer {
     /// Shops upload late.
     NotFoundYet,
     Throttled,
-    /// Our own fault: the portal did not accept our Referer as a receipt's page.
+    /// Our fault: our Referer was not accepted as a receipt's page.
     RefererRefused,
     Unavailable(PortalError),
     /// An operator has to look at it.

@@ -1,5 +1,4 @@
-//! The look-up of one receipt: request, redirects, limits. It logs nothing: code and time stay
-//! between caller and portal.
+//! The look-up of one receipt. It logs nothing: code and time stay between caller and portal.
 
 use std::time::Duration;
 
@@ -46,7 +45,6 @@ impl Default for Limits {
     }
 }
 
-/// The tax authority's receipt portal.
 #[derive(Debug)]
 pub struct TaxAuthority {
     base: Url,
@@ -148,8 +146,7 @@ impl TaxAuthority {
         ]))
     }
 
-    /// Only path and query of a redirect are used: this turns the portal's `http://` back into
-    /// `https://`.
+    /// Uses path and query alone: that turns the portal's `http://` back into `https://`.
     fn next(&self, location: Option<&HeaderValue>) -> Option<Redirect> {
         let location = location?.to_str().ok()?.trim();
         let url = match (location.starts_with("//"), location.starts_with('/')) {

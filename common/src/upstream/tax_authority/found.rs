@@ -1,4 +1,4 @@
-//! Parses a found page into a record. Pages that differ from all pages so far go to an operator.
+//! Parses a found page. Pages that differ from all so far go to an operator.
 
 use chrono::NaiveDate;
 

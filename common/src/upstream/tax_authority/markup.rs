@@ -61,7 +61,7 @@ struct Reader {
     content: PageContent,
     open: Vec<Element>,
     hidden: Option<String>,
-    /// The current line: text before the first bold text, then from each bold text to the next.
+    /// Text before the first bold text, then from each bold text to the next.
     parts: Vec<String>,
     in_heading: bool,
     bold: u32,

@@ -140,7 +140,7 @@ pub(super) fn shown_path(path: &str) -> String {
 
 const MAX_PATH_CHARS: usize = 200;
 
-/// Visible text without the customer's data, which end at the next line with another label.
+/// Customer data ends at the next line with another label.
 fn excerpt(content: &PageContent) -> String {
     let mut excerpt = String::new();
     let mut is_customers = false;
