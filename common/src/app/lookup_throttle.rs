@@ -1,10 +1,10 @@
 //! Throttles look-ups: the tax authority turns fast callers away, and all environments are one
 //! caller.
 //!
-//! The interval does not rely on clocks, which differ. An environment may take a slot one interval
-//! after it *saw* the previous one, by its own stopwatch. A slot is taken before it is seen, so
-//! look-ups start at least one interval apart. A waiting environment keeps reading; if another took
-//! a slot, the interval starts again.
+//! Clocks differ, so the interval does not rely on them. An environment may take a slot one
+//! interval after it *saw* the previous one, by its own stopwatch. A slot is taken before it is
+//! seen, so look-ups start an interval apart at least. A waiting environment keeps reading;
+//! another's slot starts the interval again.
 //!
 //! Clocks matter only after a pause: a slot older than an interval and [`MAX_CLOCK_DIFFERENCE`]
 //! causes no wait. While clocks differ by no more, look-ups never get closer together. An operator's

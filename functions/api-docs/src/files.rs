@@ -57,7 +57,7 @@ pub(crate) const MISSING_PAGE: File = File {
     text: include_str!("../files/missing.html"),
 };
 
-/// Finds a file; a page also with a trailing slash, or as Markdown with `.md`.
+/// Pages also have a trailing slash, or `.md` for Markdown.
 pub(crate) fn find(path: &str) -> Option<File> {
     let file = |content_type, text| File { content_type, text };
     let page = |path: &str| PAGES.iter().find(|(page, ..)| *page == path);

@@ -1,7 +1,5 @@
-//! Batches of changes, with partial failures.
-//!
-//! A batch names its shard only if the event source has a tumbling window; its state stays empty
-//! here.
+//! Batches of changes, with partial failures. A tumbling window makes the event source name the
+//! shard; its state stays empty.
 
 use aws_lambda_events::dynamodb::{EventRecord, StreamRecord, TimeWindowEventResponse};
 use aws_lambda_events::streams::DynamoDbBatchItemFailure;

@@ -426,7 +426,6 @@ enum Next {
     Load,
     /// Read all records and decide: hundreds of phones may send a published code.
     Conflict {
-        /// Another copy of the request was writing.
         same_request: bool,
     },
 }

@@ -18,7 +18,6 @@ use crate::created::CreatedSubmission;
 const WRITE_RESERVE: Duration = Duration::from_secs(1);
 
 impl CreateSubmission {
-    /// The submission was written with this step under way.
     pub(crate) async fn take_first_step(
         &self,
         api: &ApiRequest,

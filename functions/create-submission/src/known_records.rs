@@ -59,8 +59,7 @@ impl<'a> KnownRecords<'a> {
         }
     }
 
-    /// Loads missing records; prefetched ones count once. A receipt's faults come before any
-    /// decision, so it needs all records.
+    /// Prefetched records count once. A receipt's faults come before any decision, so it needs all.
     pub(crate) async fn load_missing(&mut self) -> StoreResult<()> {
         if let Some(prefetched) = self.prefetched.take() {
             let keys = self.keys.with_code(self.code_key.as_ref());

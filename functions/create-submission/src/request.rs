@@ -85,7 +85,6 @@ impl CreateSubmissionRequest {
         })
     }
 
-    /// The code in the campaign's form; `None` if it takes none.
     pub(crate) fn code_for(&self, campaign: &Campaign) -> Option<Code> {
         let code = self.code.clone().filter(|_| campaign.needs_code())?;
         Some(match &campaign.partner {

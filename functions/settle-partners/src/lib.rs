@@ -23,7 +23,7 @@ pub struct SettlePartners {
     worker: Worker,
     partners: PartnerGateway,
     turns: Turns,
-    /// Set if no other campaign was due at the last look.
+    /// The last look found no other campaign due.
     last_seen_alone: Mutex<Option<Timestamp>>,
     secrets: DeploymentSecrets,
 }
@@ -86,7 +86,7 @@ impl SettlePartners {
                 Ok(self.conclude(&leased, &outcome, Some(&campaign)).await?)
             }
             Err(error) => {
-                // The step ends with a retry scheduled.
+                // A retry is scheduled.
                 let outcome = PartnerOutcome::NoAnswer(Unanswered::service_failed());
                 let logged = self.conclude(&leased, &outcome, None).await?;
                 Err(JobError {

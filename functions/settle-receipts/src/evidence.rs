@@ -55,7 +55,7 @@ impl SettleReceipts {
         }
     }
 
-    /// Names the submission that sent the photo before, for the operator who reviews it.
+    /// Names the submission that sent the photo before, for the operator.
     pub(crate) async fn with_earlier_photo(
         &self,
         outcome: StepOutcome,

@@ -15,7 +15,6 @@ const TURN_TIMEOUT: Duration = Duration::from_secs(1);
 pub(crate) struct Choice {
     /// Another campaign's submission that goes first.
     pub(crate) other: Option<SettleMessage>,
-    /// The last slot, if read.
     pub(crate) seen: Option<SeenSlot>,
     pub(crate) read: Option<Submission>,
 }

@@ -29,8 +29,8 @@ const VERIFY_TIMEOUT: Duration = STEP_LEASE
 const MAX_THROTTLE_WAIT: Duration = Duration::from_hours(24);
 
 impl SettleReceipts {
-    /// Takes the next step, if due; a failed one is retried later. `seen` and `read`: last slot and
-    /// submission, if already read.
+    /// Failed steps are retried later. `seen` and `read`: last slot and submission, if already
+    /// read.
     pub(crate) async fn step(
         &self,
         message: &SettleMessage,
@@ -57,8 +57,7 @@ impl SettleReceipts {
         match concluded {
             Ok(logged) => Ok(logged),
             Err(error) => {
-                // Schedules a retry, writing the submission alone: that succeeds while another
-                // table refuses writes.
+                // Writes the submission alone, which succeeds while another table refuses writes.
                 let failed = StepOutcome::from_failure(&leased, self.worker.retry());
                 let logged = self.conclude(&leased, failed).await?;
                 Err(JobError {

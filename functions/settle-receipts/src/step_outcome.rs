@@ -171,7 +171,7 @@ impl StepOutcome {
         self
     }
 
-    /// Schedules the next look-up; `reason` applies if it gives up.
+    /// `reason` applies if it gives up.
     fn from_lookup_failure(
         failure: LookupFailure,
         submission: &Submission,

@@ -1,7 +1,7 @@
 //! Deletes expired phones and photos, and erased persons' limits, a slice with each sweep.
 //!
-//! Most sweeps read one record, which says that nothing is due. No index lists a campaign's
-//! submissions, so all are read, once for each environment; a marker moves with each page.
+//! Most sweeps read one record: nothing is due. No index lists a campaign's submissions, so all are
+//! read, once for each environment; a marker moves with each page.
 
 use common::app::job::EventContext;
 use common::aws::photos::Photos;

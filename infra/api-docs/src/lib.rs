@@ -1,9 +1,8 @@
-//! The published contract of the API: an OpenAPI description, and pages made from it. `cargo run -p
-//! api-pages` writes both to `functions/api-docs/files`, which that function serves.
+//! The published contract of the API. `cargo run -p api-pages` writes it to
+//! `functions/api-docs/files`, which that function serves.
 //!
-//! - [`description`] generates the description from the service's types;
-//! - `ordered` writes JSON in reading order;
-//! - `pages` makes pages from the description, `tables`, and the Markdown in `prose/`.
+//! [`description`] is OpenAPI from the service's types; `ordered` writes JSON in reading order;
+//! `pages` makes pages from the description, `tables`, and the Markdown in `prose/`.
 
 pub mod description;
 mod ordered;

@@ -1,6 +1,5 @@
-//! `cargo run -p api-pages` writes the files that the function `api-docs` serves.
-//!
-//! With a base URL and a folder, it writes that deployment's description there.
+//! `cargo run -p api-pages` writes the files of the function `api-docs`; with a base URL and a
+//! folder, that deployment's description there.
 
 use std::io;
 use std::path::Path;

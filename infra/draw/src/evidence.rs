@@ -40,7 +40,6 @@ pub struct Committed {
 }
 
 impl Committed {
-    /// Reads and verifies the files of a frozen draw.
     pub fn read(evidence: Evidence<'_>) -> Result<Self, Difference> {
         let header: Header =
             strict::read("header.json is not the header of a draw", evidence.header)?;
@@ -78,8 +77,8 @@ impl Committed {
         self.commitment
     }
 
-    /// Compares each opening in `openings.csv`, which is secret, with its row; erased people's are
-    /// missing. Returns chosen ones by row.
+    /// Compares the secret `openings.csv` with the rows; erased people's are missing. Returns
+    /// chosen ones by row.
     pub fn read_openings(
         &self,
         file: impl BufRead,
@@ -211,7 +210,7 @@ impl Committed {
         Ok(given_at)
     }
 
-    /// Reads `log.json` and compares it with header, order and rows.
+    /// Compares `log.json` with header, order and rows.
     pub fn read_log(
         &self,
         result: &DrawResult,

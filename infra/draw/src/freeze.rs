@@ -51,8 +51,6 @@ impl<K: Ord> Default for Entries<K> {
 }
 
 impl<K: Ord> Entries<K> {
-    /// Adds an accepted submission.
-    ///
     /// # Errors
     /// A reference that could be read as two.
     pub fn add(
@@ -72,7 +70,7 @@ impl<K: Ord> Entries<K> {
         Ok(())
     }
 
-    /// Makes a row of each entrant, with its own salt.
+    /// Each entrant's row, with its own salt.
     ///
     /// # Errors
     /// No entry, or a repeated reference.

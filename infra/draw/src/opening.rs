@@ -57,7 +57,7 @@ impl Opening {
         Digest::from_parts(&[self.to_string().as_bytes()])
     }
 
-    /// Row and opening of a line of `openings.csv`; `None` for its header.
+    /// Row and opening; `None` for the header.
     pub fn from_csv_line(line: &str) -> Option<(u64, Self)> {
         let [row, references, salt] = line.split(',').collect::<Vec<_>>().try_into().ok()?;
         let references = references.split(' ').map(str::to_owned).collect();

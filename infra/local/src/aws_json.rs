@@ -19,7 +19,7 @@ macro_rules! requests {
 
 pub(crate) use requests;
 
-/// A refused request: the caller is at fault.
+/// The caller is at fault.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) kind: &'static str,
@@ -50,7 +50,7 @@ pub(crate) fn unknown(operation: &str) -> Refusal {
     )
 }
 
-/// Reads a request. Its type should refuse unknown fields instead of ignoring them.
+/// The type should refuse unknown fields.
 pub(crate) fn parse<R: DeserializeOwned>(body: &[u8]) -> Result<R, Refusal> {
     // serde's message could quote a secret.
     serde_json::from_slice(body).map_err(|_| {

@@ -13,9 +13,7 @@ use crate::loopback::{Loopback, Server, stopped};
 /// Interval of deleting expired items.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
-/// Starts a database in `folder`, or in memory, and returns once it listens.
-///
-/// # Errors If it cannot listen, or the file cannot be opened.
+/// Keeps data in `folder`, or in memory; returns once it listens.
 pub async fn serve(folder: Option<&Path>) -> io::Result<Server> {
     let database = match folder {
         Some(folder) => Database::new(&folder.join("dynamodb.sqlite").to_string_lossy()),
@@ -24,7 +22,7 @@ pub async fn serve(folder: Option<&Path>) -> io::Result<Server> {
     let database = database.map_err(|error| io::Error::other(error.to_string()))?;
     let serve = |listener, stopping| async move {
         let sweeping = tokio::spawn(sweep(database.clone()));
-        // A failure of the server shows in its requests.
+        // Its requests show a failure.
         let _ = dynoxide::server::serve_with_shutdown(listener, database, stopped(stopping)).await;
         sweeping.abort();
     };

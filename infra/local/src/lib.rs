@@ -1,18 +1,15 @@
 //! The whole service on one machine, for developers, testers and the tests.
 //!
-//! - [`stack`] starts everything on free loopback ports and stops it again;
-//! - [`gateway`] emulates API Gateway;
-//! - [`dynamodb`] is the embedded database, with [`tables`] as deployed; [`s3`], [`sqs`],
-//!   [`secrets`] and [`sts`] are embedded as well;
-//! - [`workers`] pass the events of storage, queues, [`streams`] and schedule to their functions;
-//! - [`tax_portal`] simulates the tax authority, which has the receipts of some [`shops`];
-//! - [`partner`] simulates a partner that validates codes, by the same [`simulator`]; [`beacon`](mod@beacon) the public
-//!   randomness of draws;
-//! - [`demo`] loads the demo campaigns; [`first_screen`] prints how to try them, [`ready_file`]
-//!   writes it for programs;
+//! - [`stack`] starts everything on free loopback ports and stops it;
+//! - [`gateway`] emulates API Gateway; behind it runs the code that Lambda runs;
+//! - [`dynamodb`] with [`tables`] as deployed, [`s3`], [`sqs`], [`secrets`] and [`sts`] are
+//!   embedded;
+//! - [`workers`] pass events of storage, queues, [`streams`] and schedule to functions;
+//! - [`tax_portal`] with receipts of some [`shops`], [`partner`] by the same [`simulator`], and
+//!   draws' [`beacon`](mod@beacon) are simulated;
+//! - [`demo`] loads demo campaigns; [`first_screen`] tells how to try them, [`ready_file`] tells
+//!   programs;
 //! - [`try_page`] is a consumer's page for them, with its brand's server.
-//!
-//! Behind the gateway runs the same code that Lambda runs.
 
 mod aws_json;
 pub mod beacon;

@@ -21,7 +21,7 @@ pub(crate) struct Loopback {
     stop: watch::Sender<bool>,
 }
 
-/// Dropping it stops without waiting for requests in flight.
+/// Dropping stops it at once.
 #[derive(Debug)]
 pub struct Server {
     /// Has no trailing slash.

@@ -1,6 +1,5 @@
-//! Files for other programs, written once the stack serves.
-//!
-//! A name ending in `.env` gets lines for a shell or `--env-file`; any other gets JSON.
+//! Files for other programs, written once the stack serves: lines for a shell or `--env-file` in
+//! `.env`, otherwise JSON.
 
 use std::collections::BTreeMap;
 use std::io;

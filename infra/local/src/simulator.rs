@@ -1,5 +1,5 @@
-//! Parts of the simulated partner and tax authority: cases by a code's first letters, a memory of
-//! requests, and replies that no real system sends.
+//! Parts of the simulators: cases by a code's first letters, a memory of requests, and replies that
+//! no real system sends.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -41,7 +41,7 @@ pub(crate) fn find<B>(cases: &'static [Case<B>], code: &str) -> Option<&'static 
     cases.iter().find(|case| code.starts_with(case.prefix))
 }
 
-/// A running simulator with its options `O` and its own memory `M`.
+/// `O` are its options, `M` its memory.
 pub struct Simulator<O, M> {
     pub base_url: String,
     pub(crate) state: Arc<SimulatorState<O, M>>,

@@ -59,10 +59,10 @@ pub const NAMES: [(&str, &str); 7] = {
         (deployment_secret::VARIABLE, DEPLOYMENT_SECRET),
     ]
 };
-/// Prefix of partners' secrets in Secrets Manager, before the names in campaign files.
+/// Precedes the names in campaign files.
 pub const PARTNER_SECRETS_PREFIX: &str = "local/";
-/// A secret that every stack has: its name in campaign files, and the value that the simulated
-/// partner requires.
+/// Every stack has this one: its name in campaign files, and the value that the simulated partner
+/// requires.
 pub const PARTNER_SECRET: (&str, &str) = ("partners/demo", "Bearer a-secret-of-the-demo");
 pub const PARTNER_SECRET_HEADER: &str = "authorization";
 /// Puts a proxy in front of a server: takes the server's URL and returns the proxy's.
@@ -105,8 +105,7 @@ pub struct Options {
     pub speedup: u32,
     /// `None` uses this program itself.
     pub photo_reader: Option<PathBuf>,
-    /// True delivers events, messages and the schedule; otherwise the caller invokes those
-    /// functions.
+    /// False leaves events, messages and the schedule to the caller.
     pub background: bool,
     /// True for streams. The embedded database keeps every change, which slows writes.
     pub streams: bool,
@@ -156,7 +155,7 @@ pub enum StartError {
     },
     #[error("{} is in use by another local stack; stop it, or choose another folder with --data", .0.display())]
     InUse(PathBuf),
-    /// The stack sets all variables, so this is a bug.
+    /// The stack sets all variables: a bug.
     #[error("the stack's own configuration is incomplete")]
     Config(#[from] ConfigError),
     #[error("the database is not usable: {0}")]

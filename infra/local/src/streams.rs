@@ -34,7 +34,7 @@ struct Place {
 }
 
 impl StreamReader {
-    /// `None` if no client can be made for the URL.
+    /// `None` for an unusable URL.
     pub fn new(url: &str, table: &'static str, options: StreamOptions) -> Option<Self> {
         Some(Self {
             database: DynamoDb::new(url)?,

@@ -39,8 +39,6 @@ pub static TABLES: LazyLock<Vec<Table>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Creates missing tables, and streams if `streams`.
-///
 /// # Errors
 /// The database's reply if it refuses one.
 pub async fn create_missing(url: &str, streams: bool) -> Result<(), Value> {

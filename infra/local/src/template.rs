@@ -11,8 +11,6 @@ use serde::{
 use serde_json::{Value, json};
 use serde_saphyr::Tagged;
 
-/// Reads a template.
-///
 /// # Errors
 /// If it is not YAML, or has a name twice in one block.
 pub fn parse(text: &str) -> Result<Value, serde_saphyr::Error> {

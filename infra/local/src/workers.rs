@@ -318,7 +318,6 @@ pub fn stream_readers(env: &Env) -> Vec<StreamReader> {
         .collect()
 }
 
-/// Reader of the changes of submissions of campaigns with webhooks.
 pub fn published_changes(env: &Env) -> Option<StreamReader> {
     let options = StreamOptions {
         batch_size: 100,

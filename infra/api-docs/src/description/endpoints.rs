@@ -71,7 +71,6 @@ struct Example {
     reply: Option<String>,
 }
 
-/// An error with an example.
 #[derive(Clone, Deserialize)]
 pub(super) struct Refusal {
     code: ErrorCode,
@@ -135,7 +134,7 @@ impl Body {
         ("requestBody".to_owned(), request)
     }
 
-    /// The JSON body. `x-order` records the order of examples, which JSON objects do not keep.
+    /// `x-order` is the order of examples, which JSON objects do not keep.
     fn into_content(self) -> Value {
         let schema = reference("schemas", &self.schema);
         let names = self.examples.iter().map(|example| example.name.clone());
@@ -158,7 +157,6 @@ impl Example {
 }
 
 impl Refusal {
-    /// The reply's body as the service renders it.
     fn example(&self, request_id: &str) -> Example {
         let problem = |(field, message): &(String, String)| FieldProblem {
             field: field.clone(),

@@ -73,7 +73,7 @@ fn requests() -> Map<String, Value> {
         generator.take_definitions(true)
     };
     let mut requests = definitions(SchemaSettings::for_deserialize);
-    // The serialize form has all fields in order, optional ones too.
+    // The serialize form has all fields in order.
     for (name, in_order) in definitions(SchemaSettings::for_serialize) {
         if let (Some(schema), Some(order)) = (requests.get_mut(&name), in_order.get("x-order")) {
             schema["x-order"] = order.clone();

@@ -1,9 +1,9 @@
-//! The Markdown from which the HTML and `.md` pages are made.
+//! The Markdown from which HTML and `.md` pages are made.
 //!
 //! Lines with `:::` are directives, which end with `:::end`: `:::columns` with `:::aside` between
-//! its halves, `:::details SUMMARY`, `:::choice` around the same sample in several languages, and
-//! `:::fields PREFIX` around a list of fields, whose ids begin with the prefix. `:::table ID LABEL`
-//! and `:::caption TEXT` stand before a table and a code block, and have no end.
+//! its halves, `:::details SUMMARY`, `:::choice` around one sample in several languages, and
+//! `:::fields PREFIX` around fields, whose ids begin with the prefix. `:::table ID LABEL` and
+//! `:::caption TEXT` precede a table and a code block, without end.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 

@@ -25,7 +25,6 @@ impl Place {
     }
 }
 
-/// Cuts after the last word that fits.
 fn shortened(text: &str) -> String {
     let Some((end, _)) = text.char_indices().nth(MAX_TEXT_CHARS) else {
         return text.to_owned();

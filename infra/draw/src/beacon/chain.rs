@@ -45,7 +45,6 @@ pub enum InvalidRound {
     Forged,
 }
 
-/// A round with the chain's signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerifiedRound {
     number: NonZeroU64,
@@ -87,11 +86,7 @@ impl Chain {
         self.hash.to_string() == QUICKNET
     }
 
-    /// A chain with a public key in hexadecimal. With quicknet's hash, its other constants must be
-    /// quicknet's.
-    ///
-    /// # Errors
-    /// An invalid key or constant.
+    /// `public_key` is hexadecimal. With quicknet's hash, the other constants must be quicknet's.
     pub fn new(
         hash: Digest,
         public_key: &str,
@@ -158,7 +153,6 @@ impl Chain {
             .checked_add_signed(TimeDelta::try_seconds(i64::try_from(seconds).ok()?)?)
     }
 
-    /// Verifies the signature of a round.
     pub fn verify(
         &self,
         number: NonZeroU64,
@@ -197,7 +191,7 @@ impl Chain {
     }
 }
 
-/// The signed message; rounds are unchained, so it has no earlier signature.
+/// Rounds are unchained: no earlier signature.
 pub(super) fn message(round: NonZeroU64) -> Digest {
     Digest::from_parts(&[&round.get().to_be_bytes()])
 }

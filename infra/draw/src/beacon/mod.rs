@@ -2,10 +2,8 @@
 //!
 //! A round's signature is unknown until its time, and anyone can verify it: relays need no trust.
 //!
-//! - [`Chain`]: constants, times of rounds, and [`Chain::verify`], the only way to a
-//!   [`VerifiedRound`];
-//! - [`Relays`]: rounds over HTTP;
-//! - [`Chain::verify_reply`]: a reply from anywhere;
+//! - [`Chain`]: constants, times, and [`Chain::verify`], the only way to a [`VerifiedRound`];
+//! - [`Chain::verify_reply`]: a reply from anywhere; [`Relays`]: over HTTP;
 //! - [`SimulatedChain`]: rounds without a network.
 //!
 //! ```

@@ -62,7 +62,7 @@ impl Relays {
         Self::new(urls.into(), Addresses::PublicOnly)
     }
 
-    /// Relays with a chain's rounds below these URLs, at `{chain hash}/public/{round}`.
+    /// Rounds are below these URLs, at `{chain hash}/public/{round}`.
     pub fn new(urls: Vec<Url>, addresses: Addresses) -> Self {
         Self::with_times(urls, addresses, TIMEOUTS, PAUSE)
     }

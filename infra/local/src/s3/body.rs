@@ -25,7 +25,7 @@ pub(super) async fn read(
             let chunk =
                 chunk.map_err(|error| S3Error::with_source(S3ErrorCode::IncompleteBody, error))?;
             read = read.saturating_add(chunk.len());
-            // The rest is discarded, so that the caller gets the refusal.
+            // Discarded, so that the caller gets the refusal.
             if read <= max_bytes {
                 bytes.extend_from_slice(&chunk);
             }

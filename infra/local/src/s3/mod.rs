@@ -77,10 +77,10 @@ impl S3Auth for Keys {
     }
 }
 
-/// Starts an S3 with bucket names in the path.
+/// Bucket names are in the path.
 ///
 /// # Errors
-/// If it cannot listen, or the folder is unusable or holds something else.
+/// If it cannot listen, or the folder is unusable.
 pub async fn serve(options: S3Options<'_>) -> io::Result<Server> {
     let mut service = S3ServiceBuilder::new(Objects {
         store: Store::open(options.buckets, options.folder)?.into(),

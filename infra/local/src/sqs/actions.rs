@@ -128,7 +128,6 @@ fn send(
     Ok(json!({ "MessageId": id }))
 }
 
-/// Sends a batch; each entry succeeds or fails separately.
 fn send_batch(shared: &Shared, request: SendMessageBatch) -> Result<Value, Refusal> {
     let url = &request.queue_url;
     let bytes = request.entries.iter().map(|entry| entry.message_body.len());
@@ -161,7 +160,7 @@ fn send_batch(shared: &Shared, request: SendMessageBatch) -> Result<Value, Refus
     Ok(json!({ "Successful": successful, "Failed": failed }))
 }
 
-/// Waits for messages, the end of the long poll, or a stop.
+/// Ends with messages, the long poll, or a stop.
 async fn receive(shared: &Shared, request: ReceiveMessage) -> Result<Value, Refusal> {
     let limit = request.max_number_of_messages.unwrap_or(1);
     let limit = within("MaxNumberOfMessages", limit, 1..=MAX_RECEIVED)?;

@@ -1,5 +1,5 @@
-//! The embedded SQS: standard queues in memory. Signatures are not checked. Messages are lost on a
-//! stop, so nothing may depend on a queue alone.
+//! The embedded SQS: standard queues in memory, lost on a stop, so nothing may depend on a queue
+//! alone. Signatures are not checked.
 
 mod actions;
 #[cfg(test)]
@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use self::queues::Queues;
 use crate::loopback::{Loopback, Server};
 
-/// Maximum size of a request: a full batch has 1 MiB, and escaping can turn one byte into six.
+/// A full batch has 1 MiB, and escaping can turn one byte into six.
 const MAX_REQUEST_BYTES: usize = 8 * 1024 * 1024;
 
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! Queues and their messages: visibility, receive counts and dead letters. Time is an argument.
+//! Queues: visibility, receive counts, dead letters. Time is an argument.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -49,7 +49,7 @@ impl Queues {
         }
     }
 
-    /// The messages of a queue. The URL's host is ignored, since callers use several.
+    /// The URL's host is ignored, since callers use several.
     pub(super) fn queue(&mut self, url: &str) -> Result<&mut Vec<Message>, Refusal> {
         let name = url.rsplit('/').next().unwrap_or(url);
         self.queues
@@ -78,8 +78,8 @@ impl Queues {
         Ok(id)
     }
 
-    /// The group with the fewest messages in flight comes first, and groups take turns. Messages
-    /// without a group come in their order.
+    /// The group with the fewest messages in flight comes first, and groups take turns. Others keep
+    /// their order.
     pub(super) fn receive(
         &mut self,
         url: &str,

@@ -1,4 +1,4 @@
-//! Emulated services, and the variables that lead functions to them.
+//! Emulated services, and functions' variables for them.
 
 use std::collections::BTreeMap;
 use std::path::Path;

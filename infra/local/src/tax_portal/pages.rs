@@ -123,7 +123,7 @@ pub(super) fn other_layout(receipt: &Receipt) -> String {
     ))
 }
 
-/// The form for a receipt's time: its QR code's target, and the reply to a wrong time.
+/// A QR code's target, and the reply to a wrong time.
 pub(super) fn time_prompt() -> String {
     page(
         "<form><label>Please provide your receipt time <input name=\"Secret\"></label><button>OK</button></form>",

@@ -37,7 +37,7 @@ pub(super) async fn answer(State(state): State<Arc<PortalState>>, request: Reque
     }
 }
 
-/// The base URL that the caller used, with http; redirects are absolute.
+/// The caller's base URL, with http; redirects are absolute.
 struct Site(String);
 
 impl Site {

@@ -1,4 +1,4 @@
-//! A receiver of webhooks, as a brand's server has one: the page switches it on, and shows what arrives.
+//! A brand's receiver of webhooks, which the page switches on and shows.
 //!
 //! `/try/events/{campaign}/{environment}` is the page's; the service sends to `/try/received/…`.
 
@@ -128,7 +128,7 @@ impl TryPage {
 
     async fn switch_on(&self, scope: &Scope) -> Result<(), Error> {
         let tables = self.tables()?;
-        // A stack with a data folder has those of an earlier run, on another port.
+        // A data folder has those of an earlier run, on another port.
         self.remove_endpoints(&tables, scope).await?;
         self.receivers
             .0

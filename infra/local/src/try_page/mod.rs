@@ -58,7 +58,7 @@ const FILES: [(&str, &str); 13] = files![
 ];
 const PAGE: &str = "index.html";
 const HTML: &str = "text/html; charset=utf-8";
-/// The photo of a receipt; `?code=` is the code printed on it.
+/// `?code=` is the code printed on the receipt.
 const SAMPLE_RECEIPT: &str = "receipt.png";
 /// Marks the first data in the page.
 const LOADED: &str = r#"id="loaded">"#;
@@ -250,7 +250,7 @@ fn compressed(mut reply: Reply) -> Reply {
         return reply;
     };
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    // Writing to a vector does not fail; if it did, the text would go uncompressed.
+    // Writing to a vector does not fail; otherwise the text goes uncompressed.
     if let Ok(bytes) = encoder.write_all(text).and_then(|()| encoder.finish()) {
         reply
             .headers

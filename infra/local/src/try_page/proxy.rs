@@ -1,6 +1,5 @@
 //! A brand's server: adds the key to the page's calls and passes on those that it needs.
-//! `/try/api/{campaign}/{environment}/submissions` becomes `/api/v1/submissions` with that
-//! campaign's and environment's key.
+//! `/try/api/{campaign}/{environment}/submissions` becomes `/api/v1/submissions`.
 
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
