@@ -33,7 +33,6 @@ impl<K: Eq + Hash + Clone, V> Cache<K, V> {
         self.0.lock().get(key).map(|(_, value)| Arc::clone(value))
     }
 
-    /// `None` removes the key.
     pub fn set(&self, key: &K, now: Timestamp, value: Option<V>) -> Option<Arc<V>> {
         let value = value.map(Arc::new);
         match &value {

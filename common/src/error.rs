@@ -38,10 +38,8 @@ pub struct Refusal {
     pub detail: Option<String>,
     /// `None` for the code's own advice.
     pub fix: Option<&'static str>,
-    /// Wait before the same request can succeed.
     pub retry_after: Option<Duration>,
     pub allowed: Vec<&'static str>,
-    /// Limits that the request counted towards.
     pub limits: Vec<RateLimitStatus>,
 }
 

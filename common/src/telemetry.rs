@@ -76,7 +76,6 @@ pub struct LogLine<'a> {
     pub outcome: Option<&'a str>,
     /// Metrics besides count and duration.
     pub metrics: &'a [(&'static str, u64)],
-    /// Outermost first.
     pub error_chain: &'a [String],
     pub request: Option<RequestFields<'a>>,
 }
@@ -84,7 +83,6 @@ pub struct LogLine<'a> {
 #[derive(Clone, Debug)]
 pub struct RequestFields<'a> {
     pub ids: &'a RequestIds,
-    /// True if the key's rate limit admitted it.
     pub is_admitted: bool,
     /// True if it counts for a campaign's alarm.
     pub is_entry: bool,

@@ -15,7 +15,6 @@ macro_rules! text_enum {
         impl $name {
             pub const ALL: [Self; [$($text),+].len()] = [$(Self::$variant),+];
 
-            /// The text in records, keys and replies.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text,)+ }
             }

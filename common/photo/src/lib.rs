@@ -24,7 +24,6 @@ pub use parent::{Limits, PHOTO_READER, PhotoReader};
 pub enum Unreadable {
     #[error("the photo cannot be decoded")]
     NotDecoded(#[from] NotDecoded),
-    /// Every pass ran.
     #[error("there is no readable QR code in the photo")]
     NoQrCode,
     #[error("the photo took too long to read")]

@@ -111,7 +111,6 @@ impl PhotoReader {
         copied.unwrap_or(Err(Unreadable::TooSlow))
     }
 
-    /// `None` if the time ran out.
     async fn ask<F: Future>(
         &self,
         variable: &str,

@@ -26,7 +26,6 @@ pub enum Reader {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Attempt {
     Read(Vec<String>),
-    /// Panicked or timed out; must not run again.
     TimedOut,
 }
 

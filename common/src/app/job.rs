@@ -73,7 +73,6 @@ impl EventContext {
         self.clock.now()
     }
 
-    /// A panic becomes an error.
     pub async fn run_logged(
         &self,
         job: Job<'_>,

@@ -4,7 +4,6 @@ use crate::domain::{RateLimitStatus, Timestamp};
 use crate::error::{Error, ErrorCode};
 use crate::store::rate_limits::{RateLimitDecision, RateLimitRule, RateLimits};
 
-/// Fails with `rate_limited` and this `detail` when a limit is reached.
 pub async fn enforce(
     limits: &RateLimits,
     rules: &[RateLimitRule],

@@ -183,7 +183,6 @@ impl Worker {
         Ok(campaign)
     }
 
-    /// A missing campaign or receipt is an error.
     pub async fn receipt_records(
         &self,
         submission: &Submission,

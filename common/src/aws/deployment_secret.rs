@@ -39,7 +39,6 @@ pub struct SecretVersion {
     pub secret: DeploymentSecret,
 }
 
-/// Versions fetched so far; they never change.
 #[derive(Clone)]
 pub struct DeploymentSecrets {
     aws: Aws,
@@ -169,7 +168,6 @@ impl DeploymentSecrets {
         Ok(self.keep(SecretVersion { id, secret }))
     }
 
-    /// `None` is the current version.
     async fn fetch(&self, id: Option<&str>) -> StoreResult<Option<Arc<SecretVersion>>> {
         let reply = self.get(id).await?;
         reply

@@ -117,7 +117,6 @@ impl Photos {
         }))
     }
 
-    /// `None` if missing, or larger than a photo.
     pub async fn read(&self, scope: &Scope, id: ReceiptId) -> StoreResult<Option<Vec<u8>>> {
         const ACTION: &str = "reading a photo";
         let sent = self.get(scope, id).send().await;

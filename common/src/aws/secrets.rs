@@ -34,7 +34,6 @@ impl Secrets {
         })
     }
 
-    /// `name` is that in a campaign file.
     pub async fn get(&self, name: &str, now: Timestamp) -> StoreResult<Option<Arc<String>>> {
         let read = async {
             let id = format!("{}{name}", self.prefix);
@@ -46,7 +45,6 @@ impl Secrets {
     }
 }
 
-/// The current version, or the one with an id. `None` if there is none.
 pub(super) async fn get(
     aws: &Aws,
     secret_id: &str,

@@ -5,7 +5,6 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
-/// First address and prefix length.
 const NOT_PUBLIC_V4: [([u8; 4], u32); 16] = [
     ([0, 0, 0, 0], 8),        // this network
     ([10, 0, 0, 0], 8),       // private

@@ -27,7 +27,6 @@ pub struct Campaign {
     pub partner: Option<PartnerRules>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consent: Option<ConsentText>,
-    /// `None` keeps personal data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retention: Option<Retention>,
     /// Operators' lists leave it out, and it takes no entries. Reversible.
@@ -58,7 +57,6 @@ pub struct Retention {
 }
 
 text_enum! {
-    /// Personal data that is deleted some time after a campaign's end.
     pub enum PersonalData {
         /// Phone numbers, with regions, claims and the words of operators and partners.
         Phones = "phones",
@@ -146,7 +144,6 @@ impl Campaign {
         }
     }
 
-    /// True if changes of its submissions are published.
     pub fn has_webhooks(&self) -> bool {
         self.webhooks > 0
     }

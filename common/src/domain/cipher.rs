@@ -11,7 +11,6 @@ use super::code::Alphabet;
 /// Shorter codes are guessed too easily; longer ones have halves above 2^64.
 pub const CODE_SYMBOLS: std::ops::RangeInclusive<u8> = 8..=24;
 
-/// Symbols between the dashes of a printed code.
 const GROUP: usize = 4;
 
 #[derive(Clone, PartialEq, Eq)]

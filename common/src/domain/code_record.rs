@@ -79,7 +79,6 @@ pub struct CodeHold {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CodeLookup {
-    /// None is known or needed.
     #[default]
     NoRecord,
     RecordMissing,

@@ -51,7 +51,6 @@ pub struct Batch {
 pub enum Origin {
     /// Serial numbers `first` to `first + count`, exclusive.
     Minted { first: u64, count: u64 },
-    /// Stored as keyed digests.
     Imported {
         /// An unfinished import may have stored more, which count once it ends.
         count: u64,
@@ -142,7 +141,6 @@ impl CodeBook {
         Some((serial, self.batch_of(serial)?))
     }
 
-    /// The valid batch with an unfinished import of this file.
     pub fn begun_import(&self, file: &str) -> Option<&Batch> {
         let begun =
             |batch: &&Batch| batch.status == BatchStatus::Active && batch.origin.is_importing(file);

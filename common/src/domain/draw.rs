@@ -37,7 +37,6 @@ pub struct Draw {
     pub root: String,
     /// `header.json`, byte for byte.
     pub header: String,
-    /// Hash of the beacon's chain.
     pub chain: String,
     pub round: NonZeroU64,
     pub round_at: Timestamp,
@@ -51,7 +50,6 @@ pub struct Draw {
     pub given_by_hand: u64,
     pub frozen_at: Timestamp,
     pub frozen_by: Operator,
-    /// When all evidence was in its bucket.
     pub published_at: Option<Timestamp>,
     pub outcome: Option<DrawOutcome>,
     pub contact_changes: u64,
@@ -99,7 +97,6 @@ impl Draw {
         decision.is_some_and(|decision| decision.confirmed.is_some())
     }
 
-    /// True if the winners can be computed but are not drawn.
     pub fn awaits_run(&self, now: Timestamp) -> bool {
         self.is_published_in_time() && self.can_be_drawn(now) && self.round_at <= now
     }

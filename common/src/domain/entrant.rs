@@ -37,7 +37,6 @@ pub struct PhoneChecks {
 }
 
 impl Entrant {
-    /// Refusal before the code is checked.
     pub fn barred(&self, checks: PhoneChecks, now: Timestamp) -> Option<MessageKey> {
         if self.blocked {
             Some(MessageKey::Blocked)
@@ -54,7 +53,6 @@ impl Entrant {
         self.throttled_until.is_some_and(|until| now < until)
     }
 
-    /// Refusal after the code was found valid.
     pub fn over_limit(&self, limits: PhoneLimits) -> Option<MessageKey> {
         if limits.phone_daily.is_some_and(|limit| self.today >= limit) {
             Some(MessageKey::DailyLimit)
@@ -108,7 +106,6 @@ impl Entrant {
         }
     }
 
-    /// `None` if no longer logged.
     pub fn without_code(&self, sent_at: Timestamp) -> Option<WrongCodes> {
         let mut log = self.wrong_codes.clone();
         log.remove(log.iter().position(|at| *at == sent_at)?);

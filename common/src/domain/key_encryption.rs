@@ -117,7 +117,6 @@ pub(super) fn seal(
     Some([nonce.as_slice(), &sealed].concat())
 }
 
-/// `None` under another key or context.
 pub(super) fn open(cipher: &LessSafeKey, context: &str, stored: &[u8]) -> Option<Vec<u8>> {
     let (nonce, sealed) = stored.split_at_checked(NONCE_LEN)?;
     let (mut opened, nonce) = (
@@ -128,7 +127,6 @@ pub(super) fn open(cipher: &LessSafeKey, context: &str, stored: &[u8]) -> Option
     plain.ok().map(|plain| plain.to_vec())
 }
 
-/// Rotations put new words in front.
 fn oldest_word(text: &str) -> &str {
     text.split_whitespace().next_back().unwrap_or_default()
 }

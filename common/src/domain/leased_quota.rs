@@ -26,7 +26,6 @@ pub struct LeasedQuota {
     minute: i64,
     limit: u32,
     held: u32,
-    /// Known since the last lease.
     left_in_table: u32,
     leased: u32,
     last_lease: Option<(u32, Timestamp)>,

@@ -6,7 +6,6 @@ use std::time::Duration;
 pub struct RateLimitStatus {
     /// `key`, `address` or `phone`.
     pub name: &'static str,
-    /// Requests in one window.
     pub quota: u32,
     pub window: Duration,
     pub left: Option<Remaining>,

@@ -22,7 +22,6 @@ const UNREADABLE_WAITS: [u64; 4] = [15, 60, 180, 360];
 const JITTER: f64 = 0.2;
 /// Submissions that wait for one breaker return within this time after it.
 const CIRCUIT_SPREAD: Duration = Duration::from_secs(10);
-/// An operator takes over then.
 const GIVE_UP_AFTER: Duration = Duration::from_hours(24);
 
 /// Divisor of retry waits: 1 in production.
@@ -85,7 +84,6 @@ pub struct LookupFailures {
     pub throttled: u32,
     /// Number in a row.
     pub trouble: u32,
-    /// `None` while the authority answers.
     pub unanswered_since: Option<Timestamp>,
 }
 
@@ -154,7 +152,6 @@ impl PartnerProgress {
     }
 }
 
-/// `jitter` is 0 to 1.
 pub(super) fn jittered(wait: Duration, jitter: f64) -> Duration {
     wait.mul_f64(1.0 - JITTER + 2.0 * JITTER * jitter.clamp(0.0, 1.0))
 }

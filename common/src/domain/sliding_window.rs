@@ -22,7 +22,6 @@ pub enum WindowDecision {
 }
 
 impl SlidingWindow {
-    /// `log` is in any order.
     pub fn admit(self, log: &[Timestamp], now: Timestamp) -> WindowDecision {
         let mut counting = self.counting(log, now);
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);

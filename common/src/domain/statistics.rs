@@ -27,7 +27,6 @@ text_enum! {
         Channels = "channels",
         /// The receipt's branch, otherwise the declared one.
         Branches = "branches",
-        /// Redeemed codes.
         Batches = "batches",
         Prizes = "prizes",
         /// Receipts by state and who decided: `verified#operator`.
@@ -262,7 +261,6 @@ pub struct EntrantCounts {
     pub entries: u64,
 }
 
-/// Empty if no submission counts.
 pub fn of_entrant(entrant: &EntrantCounts) -> Counters {
     let EntrantCounts {
         scope,
@@ -309,7 +307,6 @@ fn entries_range(entries: u64) -> &'static str {
     }
 }
 
-/// `2026-11-22T14`.
 pub fn utc_hour(at: Timestamp) -> String {
     const LENGTH: usize = "2026-11-22T14".len();
     at.to_string().chars().take(LENGTH).collect()

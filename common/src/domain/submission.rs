@@ -56,7 +56,6 @@ pub struct Submission {
     pub code_key: Option<String>,
     /// Only for counting; `None` if no batch has the code, as when a partner judges it.
     pub batch: Option<String>,
-    /// Set if it was rejected because of its code.
     pub code_refusal: Option<CodeRefusal>,
     /// `None` if it was refused.
     pub receipt_id: Option<ReceiptId>,
@@ -126,7 +125,6 @@ pub struct PastState {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
     pub is_under_way: bool,
-    /// The unexpected response.
     pub anomaly: Option<String>,
     pub decision: Option<OperatorDecision>,
 }
@@ -265,7 +263,6 @@ impl Submission {
         }
     }
 
-    /// The key of its code's record; `None` if it has no code.
     pub fn code_key(&self) -> Option<CodeKey> {
         CodeKey::parse(&self.scope, self.code_key.as_deref()?)
     }
@@ -282,7 +279,6 @@ impl Submission {
         self.submission_id.reference()
     }
 
-    /// Real time of its request.
     pub fn sent_at(&self) -> Timestamp {
         self.real_time(self.created_at)
     }
@@ -394,12 +390,10 @@ impl Submission {
         Some(if is_same { self.clone() } else { after })
     }
 
-    /// `None` once settled.
     pub fn assignee(&self) -> Option<Assignee> {
         self.settling.as_ref().map(|settling| settling.assignee)
     }
 
-    /// True if the service has yet to settle its receipt.
     pub fn has_open_receipt(&self) -> bool {
         self.receipt_id.is_some() && self.assignee() == Some(Assignee::Service)
     }

@@ -15,14 +15,12 @@ use super::Invalid;
 pub struct Timestamp(DateTime<Utc>);
 
 impl Timestamp {
-    /// 0000-01-01T00:00:00.000Z.
     pub const MIN: Self = Self(
         NaiveDate::from_ymd_opt(0, 1, 1)
             .expect("a day")
             .and_time(NaiveTime::MIN)
             .and_utc(),
     );
-    /// 9999-12-31T23:59:59.999Z.
     pub const MAX: Self = Self(
         NaiveDate::from_ymd_opt(9999, 12, 31)
             .expect("a day")
@@ -31,7 +29,6 @@ impl Timestamp {
             .and_utc(),
     );
 
-    /// Limited to [`Self::MIN`] and [`Self::MAX`].
     pub const fn from_millis(millis: i64) -> Self {
         match DateTime::from_timestamp_millis(millis) {
             _ if millis < Self::MIN.as_millis() => Self::MIN,
@@ -53,7 +50,6 @@ impl Timestamp {
         self.0.timestamp().div_euclid(60)
     }
 
-    /// [`Self::MAX`] at the latest.
     pub fn after(self, span: Duration) -> Self {
         Self::from_millis(self.as_millis().saturating_add(millis(span)))
     }
@@ -107,7 +103,6 @@ impl From<Timestamp> for DateTime<Utc> {
 impl FromStr for Timestamp {
     type Err = Invalid;
 
-    /// Accepts any offset.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let time = DateTime::parse_from_rfc3339(text)
             .map_err(|_| Invalid("a date and time of RFC 3339"))?

@@ -20,7 +20,6 @@ pub fn has_control(text: &str) -> bool {
     text.contains(|c: char| c.is_control() && !c.is_whitespace())
 }
 
-/// Strips white space and format characters.
 pub fn stripped(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || is_format(c))
 }

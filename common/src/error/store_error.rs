@@ -66,7 +66,6 @@ impl StoreError {
         self.cause.downcast_ref()
     }
 
-    /// The unreadable record, or this error if there is none.
     pub fn into_unreadable(self) -> Result<UnreadableRecord, Self> {
         let Self { cause, .. } = self;
         cause

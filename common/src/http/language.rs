@@ -2,7 +2,6 @@
 
 use crate::domain::Language;
 
-/// `locale` if supported, otherwise Accept-Language.
 pub fn wanted(locale: Option<&str>, accept_language: Option<&str>) -> Language {
     let locale = locale.and_then(|locale| locale.parse().ok());
     locale.unwrap_or_else(|| accept_language.map_or(Language::En, preferred))

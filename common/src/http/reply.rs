@@ -24,7 +24,6 @@ pub struct Reply {
     pub subject: Option<String>,
     pub reference: Option<String>,
     pub log_fields: LogFields,
-    /// Limits that the request counted towards.
     pub limits: Vec<RateLimitStatus>,
 }
 

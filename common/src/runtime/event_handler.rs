@@ -15,7 +15,6 @@ pub trait EventHandler: Send + Sync + Sized + 'static {
 
     fn connect(context: &EventContext) -> Result<Self, ConfigError>;
 
-    /// The event is sent again after an error.
     fn handle(&self, event: Self::Event)
     -> impl Future<Output = Result<Self::Reply, Error>> + Send;
 }

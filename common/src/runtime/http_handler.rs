@@ -79,7 +79,6 @@ pub struct ApiRequest {
     pub scope: Scope,
     pub campaign: Arc<Campaign>,
     pub http: Request,
-    /// Empty if no batch was read.
     pub prefetched: BatchItems,
     clock: Clock,
 }
@@ -94,7 +93,6 @@ impl ApiRequest {
         self.http.language
     }
 
-    /// `not_found` unless it is an id.
     pub fn path_id<Id: FromStr>(&self) -> Result<Id, Error> {
         let id = self.http.path_id().and_then(|id| id.parse().ok());
         id.ok_or_else(|| ErrorCode::NotFound.into())

@@ -16,7 +16,6 @@ use crate::runtime::http_handler::{
 };
 use crate::telemetry::{self, Telemetry};
 
-/// Ends when the environment is misconfigured, or Lambda's interface fails.
 pub type Served = Result<(), Error>;
 
 /// Runs [`Aws::prepare`] before the first event: a function has more CPU then.
@@ -68,7 +67,6 @@ async fn in_task(running: impl Future<Output = Served> + Send + 'static) -> Serv
     tokio::spawn(running).await?
 }
 
-/// Runs [`Aws::prepare`] before the first event.
 pub fn serve_events<F: EventHandler>() -> Served {
     block_on(async {
         let env = Env::from_process();

@@ -10,7 +10,6 @@ use tokio::time::Instant;
 use super::transaction::ThrottlingRetries;
 use super::{During, Item, StoreError, StoreResult, read_text, text};
 
-/// A record's table and key.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(super) table: String,

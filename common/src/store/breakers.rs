@@ -77,16 +77,13 @@ pub struct Breakers {
     table: Table,
     max_open_time: Duration,
     speedup: RetrySpeedup,
-    /// Breakers that had no failures.
     closed: Arc<Cache<String, ()>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BreakerState {
     Closed,
-    /// Requests take long.
     Slow,
-    /// A probe may run from then on.
     OpenUntil(Timestamp),
 }
 
@@ -305,7 +302,6 @@ fn is_slow(item: &Item, now: Timestamp) -> bool {
     read_time(item, SLOW_UNTIL).is_some_and(|until| now < until)
 }
 
-/// `None` if the breaker is closed.
 fn open_until(item: &Item) -> Option<Timestamp> {
     read_time(item, OPEN_UNTIL).filter(|_| failed_subjects(item).len() >= MAX_FAILURES)
 }

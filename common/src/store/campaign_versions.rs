@@ -11,7 +11,6 @@ use super::write::Write;
 use super::{StoreResult, from_record, transaction};
 use crate::domain::{Campaign, CampaignSlug, Timestamp};
 
-/// Slug and revision.
 pub const KEY: &str = "version";
 pub const VARIABLE: &str = "CAMPAIGN_VERSIONS_TABLE";
 
@@ -22,7 +21,6 @@ const BATCH: u64 = 100;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CampaignVersion {
     pub revision: u64,
-    /// `None` for the pause switch.
     pub change: Option<CampaignChange>,
     pub campaign: Campaign,
 }
@@ -46,7 +44,6 @@ impl CampaignVersions {
         self.table.find(item_key(slug, revision), READING).await
     }
 
-    /// Newest first, up to a revision.
     pub async fn newest(
         &self,
         slug: &CampaignSlug,
@@ -73,7 +70,6 @@ impl CampaignVersions {
         Ok(versions)
     }
 
-    /// False if `before` was changed meanwhile.
     pub async fn write(
         &self,
         campaigns: &Campaigns,

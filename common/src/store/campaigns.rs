@@ -75,7 +75,6 @@ impl Campaigns {
         Ok(campaigns)
     }
 
-    /// False if the campaign was changed or created meanwhile.
     pub async fn replace(
         &self,
         before: Option<&StoredCampaign>,

@@ -60,7 +60,6 @@ pub struct StoredBook {
     secret: Arc<SecretVersion>,
 }
 
-/// Readable without the secret.
 #[derive(Clone, Debug, Deserialize)]
 pub struct BookOverview {
     pub minted: u64,
@@ -95,7 +94,6 @@ impl CodeBooks {
         })
     }
 
-    /// `None` before the campaign is applied.
     pub async fn get(&self, scope: &Scope) -> StoreResult<Option<StoredBook>> {
         let mut batch = BatchGet::default();
         self.add_to(&mut batch, scope);

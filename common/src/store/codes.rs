@@ -123,7 +123,6 @@ impl Codes {
         self.table.place(key.in_scope(scope))
     }
 
-    /// `None` until the code is imported or held.
     pub async fn get(&self, scope: &Scope, key: &CodeKey) -> StoreResult<Option<CodeRecord>> {
         self.table
             .get(key.in_scope(scope), READING)

@@ -48,7 +48,6 @@ impl Draws {
         self.read(scope.to_string(), "draw#").await
     }
 
-    /// Sorted by tier and place.
     pub async fn contacts(&self, scope: &Scope, name: &DrawName) -> StoreResult<Vec<Contact>> {
         self.read(scope.to_string(), &format!("contact#{name}#"))
             .await
@@ -73,7 +72,6 @@ impl Draws {
         Ok(draws)
     }
 
-    /// `None` before the first freeze.
     pub async fn freeze_lock(&self, scope: &Scope) -> StoreResult<Option<FreezeLock>> {
         let locks: Vec<FreezeLock> = self.read(lock_key(scope), LOCK).await?;
         Ok(locks.into_iter().next())

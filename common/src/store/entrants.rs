@@ -43,9 +43,7 @@ const THROTTLED_UNTIL: &str = "throttled_until";
 const MAY_ENTER: &str = "attribute_not_exists(blocked) \
     AND (attribute_not_exists(#day) OR #day < :daily_limit) \
     AND (attribute_not_exists(submissions) OR submissions < :total_limit)";
-/// Also needed for something guessable.
 const NOT_THROTTLED: &str = "attribute_not_exists(throttled_until) OR throttled_until <= :now";
-/// Also needed for a receipt.
 const MAY_SEND_RECEIPT: &str =
     "attribute_not_exists(open_receipts) OR open_receipts < :max_open_receipts";
 
@@ -113,7 +111,6 @@ impl Entrants {
         write
     }
 
-    /// `None` if nothing changes.
     pub(crate) fn change(
         &self,
         scope: &Scope,

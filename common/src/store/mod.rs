@@ -76,7 +76,6 @@ pub(crate) fn number(value: impl std::fmt::Display) -> AttributeValue {
     AttributeValue::N(value.to_string())
 }
 
-/// `None` if absent or unreadable.
 pub(crate) fn read_number<T: std::str::FromStr>(item: &Item, name: &str) -> Option<T> {
     item.get(name)?.as_n().ok()?.parse().ok()
 }

@@ -140,7 +140,6 @@ impl Receipts {
         self.table.place(item_key(scope, id))
     }
 
-    /// False if there is no such receipt, or it has a file.
     pub async fn mark_uploaded(
         &self,
         scope: &Scope,

@@ -89,7 +89,6 @@ impl PostponeReason {
 }
 
 impl CampaignRetention {
-    /// `None` if none has begun since the campaign ended.
     pub fn deletion(
         &self,
         campaign: &Campaign,

@@ -73,7 +73,6 @@ pub struct ExistingRecords {
 #[derive(Clone, Debug)]
 pub struct BatchedRecords {
     pub records: ExistingRecords,
-    /// True if the batch asked for all of them.
     pub is_complete: bool,
 }
 
@@ -95,7 +94,6 @@ pub enum WriteResult {
 pub enum ReplayWrite {
     Recorded,
     KeyUsed(IdempotencyRecord<SubmissionId>),
-    /// The earlier submission no longer has the code.
     CodeMoved,
     Conflict,
 }

@@ -195,7 +195,6 @@ impl Submissions {
     }
 }
 
-/// A submission after a change that webhooks report.
 #[derive(Clone, Debug)]
 pub struct PublishedChange {
     pub submission: Submission,

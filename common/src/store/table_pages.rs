@@ -57,7 +57,6 @@ impl Table {
         pages(scan, SEGMENTS, action).map(move |reply| TablePage::new(reply?, &read))
     }
 
-    /// The page at a position, and the position after it.
     pub(super) async fn read_page<T>(
         &self,
         scan: ScanFluentBuilder,

@@ -18,7 +18,6 @@ const WRITING: &str = "writing a transaction";
 pub enum CancellationCause {
     /// Another item is the reason.
     None,
-    /// The item, if it exists.
     ConditionFailed(Option<Item>),
     Conflict,
     Throttled,
@@ -87,12 +86,10 @@ pub async fn write(items: Vec<Write>) -> StoreResult<TransactionResult> {
     write_until(|| items.clone(), None, MAX_CONFLICT_ATTEMPTS).await
 }
 
-/// False if a condition failed.
 pub(crate) async fn write_all(items: Vec<Write>, action: &'static str) -> StoreResult<bool> {
     condition_held(write(items).await?, action)
 }
 
-/// An error if conflicts persisted.
 fn condition_held(written: TransactionResult, action: &'static str) -> StoreResult<bool> {
     match written {
         Ok(()) => Ok(true),

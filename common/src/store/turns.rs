@@ -100,7 +100,6 @@ impl Turns {
             .map(drop)
     }
 
-    /// Fails if a turn was taken since `last`.
     fn over(&self, last: Option<&Turn>, scope: &Scope, now: Timestamp) -> Write {
         let write = self.table.update(&self.key).set(SCOPE, scope.key(""));
         let write = write.expires(now.after(RETENTION));

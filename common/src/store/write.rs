@@ -170,7 +170,6 @@ impl Write {
         self
     }
 
-    /// The list may not exist.
     pub(crate) fn append(mut self, name: &str, list: AttributeValue) -> Self {
         let none = self.value(AttributeValue::L(Vec::new()));
         let (name, list) = (self.name(name), self.value(list));
@@ -191,7 +190,6 @@ impl Write {
         self
     }
 
-    /// The number or set may not exist.
     pub(crate) fn add(mut self, name: &str, amount: AttributeValue) -> Self {
         let part = format!("{} {}", self.name(name), self.value(amount));
         self.push("ADD", part);
@@ -249,7 +247,6 @@ impl Write {
         self
     }
 
-    /// False if its condition failed.
     pub(crate) async fn send(self, action: &'static str) -> StoreResult<bool> {
         let sent = self.send_returning(action, ReturnValue::None).await?;
         Ok(matches!(sent, Sent::Written(_)))

@@ -164,7 +164,6 @@ pub async fn read(mut reply: Response, max_bytes: usize) -> Result<Vec<u8>, Tran
 }
 
 impl Addresses {
-    /// Public addresses by default.
     pub fn from_env(env: &Env) -> Result<Self, ConfigError> {
         match env.optional(ADDRESSES_VARIABLE).as_deref() {
             None | Some("public") => Ok(Self::PublicOnly),

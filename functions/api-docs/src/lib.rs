@@ -21,7 +21,6 @@ const READING: [&str; 2] = ["GET", "HEAD"];
 const CACHE_CONTROL: &str = "public, max-age=300";
 const POLICY: &str = "default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/// Replaced by the deployment's own.
 const EXAMPLE_BASE_URL: &str = "https://api.example.com";
 
 const NO_PATH: &str = "Check the path against the API reference: every path of the API begins with `/api/v1/`, is in \

@@ -26,7 +26,6 @@ pub struct StreamBatch {
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
     pub changes: Vec<Change>,
-    /// Not counted.
     pub unreadable: u64,
 }
 

@@ -34,7 +34,6 @@ use crate::request::CreateSubmissionRequest;
 const MAX_ATTEMPTS: u32 = 24;
 /// A conflict is several tries: some two seconds in all.
 const MAX_CONFLICTS: u32 = 8;
-/// The same request is in progress elsewhere.
 const IN_PROGRESS_WAIT: Duration = Duration::from_secs(1);
 /// More than [`REQUEST_BUDGET`]: a request that arrives just before the retention ends can write after the sweep has read.
 const RETENTION_MARGIN: Duration = Duration::from_secs(60);
@@ -347,7 +346,6 @@ impl<'a> Creation<'a> {
         }
     }
 
-    /// None if the earlier submission has lost the code since.
     async fn replay_code(&self, code: &VerifiedCode, earlier: SubmissionId) -> Result<Next, Error> {
         // Read before the write below, which requires the submission to hold the code: if that
         // succeeds, the submission was not rejected at the read.
@@ -448,7 +446,6 @@ impl CreateSubmission {
     }
 }
 
-/// `source` says how complete a failed condition's records are.
 fn next(
     result: WriteResult,
     submission: Submission,

@@ -61,7 +61,6 @@ impl CreateSubmission {
             self.partners.release(lease, before.submission_id).await;
             return Ok(before);
         };
-        // The reply tells it.
         let after = Submission {
             notify: false,
             ..after

@@ -7,7 +7,6 @@ use common::http::reply::Reply;
 use common::http::routes::{self, Route};
 use common::runtime::http_handler::{ApiRequest, AppContext, Endpoint};
 
-/// The campaign is read with the API key.
 pub struct GetCampaign;
 
 impl Endpoint for GetCampaign {

@@ -21,7 +21,6 @@ pub struct MarkReceiptUploaded {
     receipts: Receipts,
 }
 
-/// The used parts of an S3 event.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct StorageEvent {

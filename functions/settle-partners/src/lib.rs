@@ -23,7 +23,6 @@ pub struct SettlePartners {
     worker: Worker,
     partners: PartnerGateway,
     turns: Turns,
-    /// The last look found no other campaign due.
     last_seen_alone: Mutex<Option<Timestamp>>,
     secrets: DeploymentSecrets,
 }
@@ -86,7 +85,6 @@ impl SettlePartners {
                 Ok(self.conclude(&leased, &outcome, Some(&campaign)).await?)
             }
             Err(error) => {
-                // A retry is scheduled.
                 let outcome = PartnerOutcome::NoAnswer(Unanswered::service_failed());
                 let logged = self.conclude(&leased, &outcome, None).await?;
                 Err(JobError {

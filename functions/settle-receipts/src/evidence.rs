@@ -55,7 +55,6 @@ impl SettleReceipts {
         }
     }
 
-    /// Names the submission that sent the photo before, for the operator.
     pub(crate) async fn with_earlier_photo(
         &self,
         outcome: StepOutcome,

@@ -13,7 +13,6 @@ const TURN_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 pub(crate) struct Choice {
-    /// Another campaign's submission that goes first.
     pub(crate) other: Option<SettleMessage>,
     pub(crate) seen: Option<SeenSlot>,
     pub(crate) read: Option<Submission>,

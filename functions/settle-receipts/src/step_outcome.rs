@@ -18,7 +18,6 @@ use common::upstream::tax_authority::answer::LookupAnswer;
 pub(crate) struct StepOutcome {
     pub(crate) transition: Transition,
     pub(crate) findings: Findings,
-    /// The reason for no decision, for logs and metrics.
     pub(crate) obstacle: Option<&'static str>,
     /// The code exists with another time.
     pub(crate) receipt_time_mismatch: bool,

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use crate::pages::{at, markdown, text_of};
 
-/// The message keys with their meanings, from their schema, and the service's default texts.
 pub(crate) fn message_keys(schema: &Value) -> String {
     let meanings = at(schema, &["x-enumDescriptions"]);
     let row = |key: TextKey| {
@@ -131,7 +130,6 @@ fn display_status(state: State, review: Option<ReviewStatus>) -> String {
         .unwrap_or_default()
 }
 
-/// An enum value as in replies.
 fn in_json(value: &impl Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
     value

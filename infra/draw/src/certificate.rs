@@ -16,7 +16,6 @@ const SCRIPT: &str = concat!(
     include_str!("../certificate/page.js")
 );
 
-/// The published files, and names outside the proof.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Certificate<'a> {
     pub campaign: &'a str,

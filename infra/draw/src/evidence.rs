@@ -22,7 +22,6 @@ use crate::strict;
 /// Longest line of `entries.csv`: a hash and two numbers.
 const MAX_LINE_BYTES: u64 = 64 + 20 + 20 + 3;
 
-/// Files of a frozen draw.
 pub struct Evidence<'a> {
     pub entries: &'a mut (dyn BufRead + Send),
     pub header: &'a [u8],
@@ -310,7 +309,6 @@ impl Committed {
     }
 }
 
-/// Hashes, first tickets and root.
 fn read_rows(
     mut file: &mut dyn BufRead,
     header: &Header,

@@ -147,12 +147,10 @@ impl Rows {
         &self.largest
     }
 
-    /// See [`Header::rows`].
     pub fn count(&self) -> NonZeroU64 {
         self.count
     }
 
-    /// See [`Header::total`].
     pub fn total(&self) -> NonZeroU64 {
         self.total
     }
@@ -199,7 +197,6 @@ impl Rows {
     }
 }
 
-/// A commitment and its header.
 #[derive(Clone, Debug)]
 pub struct Frozen {
     /// The exact bytes of `header.json`.

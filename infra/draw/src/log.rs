@@ -58,7 +58,6 @@ pub struct LoggedPlace {
     /// Reveals all references of the entrant.
     #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
     pub opening: Option<Opening>,
-    /// Oldest first.
     pub steps: Vec<Step>,
 }
 
@@ -210,7 +209,6 @@ impl LoggedPlace {
         format!("place {} of {}", self.place, self.tier)
     }
 
-    /// True if the place had its prize at this time.
     fn held_at(&self, at: DateTime<FixedOffset>) -> bool {
         let is_drawn = self.steps.first().is_some_and(|step| step.at <= at);
         let is_kept = |skip: &Step| skip.at >= at && !skip.is_by_rule();

@@ -83,7 +83,6 @@ fn parse_salt(text: &str) -> Option<Salt> {
     Some(salt)
 }
 
-/// The text that is hashed.
 impl fmt::Display for Opening {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(

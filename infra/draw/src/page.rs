@@ -27,7 +27,6 @@ pub(crate) fn content_security_digest(text: &str) -> String {
     )
 }
 
-/// Escapes text for HTML.
 pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -6,7 +6,6 @@ use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// Bodies of requests.
 macro_rules! requests {
     ($($name:ident { $($field:ident: $type:ty,)* })*) => {$(
         #[derive(serde::Deserialize)]
@@ -19,7 +18,6 @@ macro_rules! requests {
 
 pub(crate) use requests;
 
-/// The caller is at fault.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) kind: &'static str,

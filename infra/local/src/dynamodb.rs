@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use crate::loopback::{Loopback, Server, stopped};
 
-/// Interval of deleting expired items.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
 /// Keeps data in `folder`, or in memory; returns once it listens.

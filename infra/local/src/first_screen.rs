@@ -17,7 +17,6 @@ pub struct FirstScreen<'a> {
     pub ready_file: Option<&'a Path>,
     /// Empty with `--no-demo`.
     pub demos: &'a [Demo],
-    /// True for all demo campaigns.
     pub lists_demos: bool,
     pub has_colour: bool,
 }

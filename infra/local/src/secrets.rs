@@ -34,7 +34,6 @@ pub struct SecretsOptions {
 struct Secrets {
     given: BTreeMap<String, String>,
     file: Option<PathBuf>,
-    /// Newest last.
     versions: Mutex<Vec<Version>>,
 }
 

@@ -17,7 +17,6 @@ use futures_util::stream;
 
 use crate::loopback::{Loopback, Server};
 
-/// Behavior for all codes with one prefix.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<B> {
     pub prefix: &'static str,
@@ -84,7 +83,6 @@ impl<O, M> SimulatorState<O, M> {
         self.memory.lock()
     }
 
-    /// The request's number under its key, from 1.
     pub(crate) fn count(&self, key: &str) -> u32 {
         let mut asked = self.asked.lock();
         let asked = asked.entry(key.to_owned()).or_default();

@@ -90,20 +90,16 @@ pub struct Options {
     pub port: u16,
     /// `production`, or `staging`, which refuses live keys.
     pub stage: &'static str,
-    /// `None` keeps everything in memory.
     pub data: Option<PathBuf>,
     /// Replaces the embedded DynamoDB; missing tables are created.
     pub dynamodb_url: Option<String>,
     pub tax_authority_url: Option<String>,
     pub partner_url: Option<String>,
-    /// Partners' secrets by name, besides the demo's.
     pub secrets: BTreeMap<String, String>,
     /// Shared by stacks over one database. `None` uses the data folder's, or a random one.
     pub deployment_secret: Option<String>,
     pub proxy: Option<EndpointProxy>,
-    /// Divides the waits between settling steps.
     pub speedup: u32,
-    /// `None` uses this program itself.
     pub photo_reader: Option<PathBuf>,
     /// False leaves events, messages and the schedule to the caller.
     pub background: bool,
@@ -230,12 +226,10 @@ impl Stack {
             .is_some_and(|stage| stage == PRODUCTION)
     }
 
-    /// Has no trailing slash.
     pub fn base_url(&self) -> &str {
         &self.api.url
     }
 
-    /// Variables of functions and `ops`.
     pub fn env(&self) -> &BTreeMap<String, String> {
         &self.emulators.variables
     }

@@ -14,7 +14,6 @@ const RETENTION: Duration = Duration::from_hours(24);
 #[derive(Clone, Copy, Debug)]
 pub struct StreamOptions {
     pub batch_size: u32,
-    /// False leaves a record out.
     pub filter: fn(&Value) -> bool,
 }
 
@@ -34,7 +33,6 @@ struct Place {
 }
 
 impl StreamReader {
-    /// `None` for an unusable URL.
     pub fn new(url: &str, table: &'static str, options: StreamOptions) -> Option<Self> {
         Some(Self {
             database: DynamoDb::new(url)?,

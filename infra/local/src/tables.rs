@@ -21,7 +21,6 @@ pub struct Table {
     pub name: &'static str,
     pub key: &'static str,
     pub has_stream: bool,
-    /// All other properties.
     properties: Value,
 }
 

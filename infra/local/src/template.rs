@@ -18,7 +18,6 @@ pub fn parse(text: &str) -> Result<Value, serde_saphyr::Error> {
     serde_saphyr::from_str_with_options(text, options).map(called)
 }
 
-/// Calls the function a tag names.
 fn called(Tagged(Node(value), tag): Tagged<Node>) -> Value {
     match tag.as_deref().map(|tag| tag.trim_start_matches('!')) {
         None => value,

@@ -54,7 +54,6 @@ const POLL_SECONDS: i32 = 20;
 /// Lambda begins with as many for a queue.
 const POLLERS: usize = 5;
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
-/// Lower bound with a speedup.
 const MIN_SWEEP_INTERVAL: Duration = Duration::from_millis(250);
 /// Longer queues get no sweep under a speedup.
 const MAX_WAITING: usize = 20;
@@ -306,7 +305,6 @@ async fn handle_batch<F>(
     }
 }
 
-/// Readers of all changes, for counting.
 pub fn stream_readers(env: &Env) -> Vec<StreamReader> {
     let options = StreamOptions {
         batch_size: 1_000,

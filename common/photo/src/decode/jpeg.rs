@@ -25,7 +25,6 @@ pub(super) fn size(photo: &[u8]) -> Option<(u32, u32)> {
             0x01 | 0xd0..=0xd7 => rest = after,
             // End of image, or pixel data: the frame header precedes both.
             0xd9 | 0xda => return None,
-            // Frame headers; the excluded markers are tables.
             0xc0..=0xcf if !matches!(marker, 0xc4 | 0xc8 | 0xcc) => {
                 let [_, _, _precision, y1, y0, x1, x0, ..] = after else {
                     return None;

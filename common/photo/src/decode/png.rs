@@ -26,7 +26,6 @@ pub(super) fn decode(colors: Colors, photo: &[u8]) -> Result<DynamicImage, NotDe
             bytes: DECODER_BYTES,
         },
     );
-    // Eight bits for each of 1 to 4 channels.
     decoder.set_transformations(Transformations::EXPAND | Transformations::STRIP_16);
     decoder.set_ignore_text_chunk(true);
     decoder.set_ignore_iccp_chunk(true);

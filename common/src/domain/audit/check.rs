@@ -29,7 +29,6 @@ pub enum AuditBreak {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditFinding {
-    /// 0 if the key has no valid number.
     pub sequence: u64,
     /// `None` if the row is missing.
     pub day: Option<String>,

@@ -207,7 +207,6 @@ impl Contact {
         self.steps.last().map(|step| step.at)
     }
 
-    /// True if the winner has the prize, or can get it.
     pub fn holds_prize(&self) -> bool {
         self.is_open() || self.state() == ContactState::HandedOver
     }

@@ -8,7 +8,6 @@ use crate::domain::{
 };
 
 const UNNAMED_PRIZE: &str = "Instant prize";
-/// The partner has not answered for a day.
 const UNANSWERED: &str = "partner_unanswered";
 /// The code is used, perhaps by an earlier request whose answer was lost.
 const USED_WHEN_ASKED_AGAIN: &str = "partner_used_when_asked_again";
@@ -171,7 +170,6 @@ fn decided(verdict: &PartnerVerdict, progress: PartnerProgress, entries: u32) ->
     }
 }
 
-/// Escalates after a day.
 fn wait(
     progress: PartnerProgress,
     retry_at: Timestamp,

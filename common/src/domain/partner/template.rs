@@ -116,7 +116,6 @@ fn rendered(value: &Value, request: &PartnerRequest) -> Value {
 }
 
 fn rendered_text(text: &str, request: &PartnerRequest) -> Value {
-    // Validated, so every piece is valid.
     let pieces: Vec<Piece<'_>> = pieces(text).filter_map(Result::ok).collect();
     if let [Piece::Placeholder(Placeholder::Livemode)] = pieces.as_slice() {
         return Value::Bool(request.livemode);

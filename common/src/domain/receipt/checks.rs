@@ -9,13 +9,11 @@ text_enum! {
         Missing = "photo_missing",
         NotDecoded = "photo_not_decoded",
         Damaged = "photo_damaged",
-        /// Too many bytes or pixels.
         TooLarge = "photo_too_large",
         Animated = "photo_animated",
         TooSlow = "photo_too_slow",
         ReaderCrashed = "photo_reader_crashed",
         NoQrCode = "no_qr_code",
-        /// No QR code is a receipt's.
         NoReceipt = "no_receipt_in_qr_codes",
         SeveralReceipts = "several_receipts_in_photo",
         /// A look-up needs the time.
@@ -46,7 +44,6 @@ impl PhotoFault {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
-    /// A typed receipt has no photo.
     Photo,
     Code,
     Record,
@@ -62,7 +59,6 @@ pub enum CheckResult {
 }
 
 impl Check {
-    /// Ordered as they are made.
     pub fn all() -> impl Iterator<Item = Self> {
         let rules = Rule::ALL.into_iter().map(Self::Rule);
         [Self::Photo, Self::Code, Self::Record]

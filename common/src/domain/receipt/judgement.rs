@@ -14,7 +14,6 @@ use crate::domain::{Campaign, MessageKey, Timestamp};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiptSummary {
-    /// Date of the record, `YYYY-MM-DD`.
     pub date: Option<String>,
     pub branch: Option<String>,
     pub items_summary: Option<String>,
@@ -62,7 +61,6 @@ const CLOCK_ERROR: Duration = Duration::from_hours(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// Neither cancelled nor a training receipt.
     Genuine,
     Window,
     Shop,
@@ -207,7 +205,6 @@ fn bought_at(record: &FiscalRecord) -> (Option<Timestamp>, Option<Timestamp>) {
     }
 }
 
-/// `None` outside chrono's range.
 fn instant(date: NaiveDate, time: NaiveTime) -> Option<Timestamp> {
     let instant = date
         .and_time(time)
@@ -216,7 +213,6 @@ fn instant(date: NaiveDate, time: NaiveTime) -> Option<Timestamp> {
     Some(instant.to_utc().into())
 }
 
-/// `None` if every shop counts.
 fn branch_of<'a>(
     record: &FiscalRecord,
     branches: &'a [Branch],

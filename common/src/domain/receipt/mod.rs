@@ -31,7 +31,6 @@ pub struct Receipt {
     pub receipt_id: ReceiptId,
     pub scope: Scope,
     pub source: Source,
-    /// Set once it is in storage.
     pub arrived: Option<StoredPhoto>,
     pub attached_to: Option<SubmissionId>,
     pub created_at: Timestamp,

@@ -52,7 +52,6 @@ pub fn photo_digest(bytes: &[u8]) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredPhoto {
     pub bytes: u64,
-    /// `None` if the first bytes are not a photo's.
     pub photo_type: Option<PhotoType>,
     pub seen_at: Timestamp,
 }

@@ -158,7 +158,6 @@ pub fn same_identifier(one: &str, other: &str) -> bool {
     !one.is_empty() && one == other
 }
 
-/// Letters and digits, in upper case.
 pub(crate) fn bare_identifier(text: &str) -> String {
     text.chars()
         .filter(char::is_ascii_alphanumeric)

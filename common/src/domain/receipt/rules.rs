@@ -85,6 +85,5 @@ pub struct Branch {
     pub merchant: String,
     /// Taxpayer number of the merchant: 9 digits.
     pub tin: String,
-    /// Empty for every device of the merchant.
     pub serials: Vec<String>,
 }

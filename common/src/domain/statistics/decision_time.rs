@@ -17,7 +17,6 @@ text_enum! {
     }
 }
 
-/// `None` if decided at once.
 pub(super) fn dimension(submission: &Submission) -> Option<String> {
     let Submission {
         status,

@@ -22,7 +22,6 @@ pub enum ProposedChange {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acceptance {
     pub entries: u32,
-    /// `None` without a readable receipt code.
     pub purchase: Option<VerificationCode>,
 }
 

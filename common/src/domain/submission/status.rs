@@ -86,17 +86,14 @@ impl SubmissionStatus {
         }
     }
 
-    /// First status with a receipt.
     pub fn receipt_received() -> Self {
         Self::open(State::Pending, None, MessageKey::ReceiptReceived)
     }
 
-    /// First status without a receipt.
     pub fn checking() -> Self {
         Self::open(State::Pending, None, MessageKey::Checking)
     }
 
-    /// No answer has decided yet.
     pub fn unknown() -> Self {
         Self::open(State::Unknown, None, MessageKey::Checking)
     }
@@ -125,7 +122,6 @@ impl SubmissionStatus {
         self.state
     }
 
-    /// `None` without a receipt.
     pub fn review_status(&self) -> Option<ReviewStatus> {
         self.review_status
     }
@@ -134,7 +130,6 @@ impl SubmissionStatus {
         self.message_key
     }
 
-    /// 0 until accepted.
     pub fn entries(&self) -> u32 {
         self.entries
     }

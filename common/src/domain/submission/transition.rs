@@ -104,7 +104,6 @@ impl Judgement {
 }
 
 impl Submission {
-    /// Refuses a settled submission.
     pub fn apply(
         &self,
         transition: &Transition,
@@ -149,7 +148,6 @@ impl Submission {
 }
 
 impl SubmissionStatus {
-    /// `prize` is the code's.
     fn after(
         &self,
         transition: &Transition,

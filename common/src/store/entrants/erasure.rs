@@ -12,7 +12,6 @@ use crate::store::transaction;
 use crate::store::{Item, StoreResult, read_text, required, text};
 
 pub(super) const ERASED_AS: &str = "erased_as";
-/// Time of an erasure that kept the limits.
 pub(super) const ERASED_AT: &str = "erased_at";
 
 impl Entrants {

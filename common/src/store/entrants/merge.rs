@@ -66,7 +66,6 @@ impl Entrants {
                 KEY | record_version::ATTRIBUTE => update,
                 SUBMISSIONS | ENTRIES | OPEN_RECEIPTS => update.add(&name, value),
                 day if day.starts_with(DAY) => update.add(day, value),
-                // Both logs of wrong codes count.
                 WRONG_CODES => update.append(&name, value),
                 _ => update.set_if_absent(&name, value),
             };

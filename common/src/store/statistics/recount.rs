@@ -18,7 +18,6 @@ pub struct Recount {
     pub records: u64,
     /// Records that this build cannot read, not counted.
     pub unreadable: u64,
-    /// Latest change of submissions that were not refused when made.
     pub last_change: Option<Timestamp>,
     /// Counters of recent refusals, which a paused campaign still gets.
     pub recently_refused: BTreeSet<Counter>,

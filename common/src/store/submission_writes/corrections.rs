@@ -15,7 +15,6 @@ pub enum CorrectionResult {
     StaleRevision,
     /// Another submission has the code, or it was voided.
     CodeTaken,
-    /// The phone gets no place, for this reason.
     PhoneRefused(MessageKey),
 }
 
@@ -118,7 +117,6 @@ impl SubmissionStore {
         }
     }
 
-    /// `None` if another submission has the code.
     async fn take_again(
         &self,
         submission: &Submission,

@@ -46,7 +46,6 @@ impl SubmissionStore {
         Err(StoreError::new(SETTLING, CONTENDED))
     }
 
-    /// `None` if the log does not change.
     async fn changed_wrong_code_log(
         &self,
         before: &Submission,

@@ -9,7 +9,6 @@ use crate::telemetry;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetentionPage {
-    /// Submissions of the scope without personal data.
     pub done: u64,
     /// Submissions that need their phone, changed meanwhile, or cannot be read.
     pub left: u64,

@@ -177,7 +177,6 @@ impl Submissions {
         Ok(try_join_all(found).await?.concat())
     }
 
-    /// Longest waiting first.
     pub async fn waiting_for_operator(&self, scope: &Scope) -> StoreResult<Vec<DueSubmission>> {
         self.listed_of_scope(operator_partition(scope.environment), scope, BEGINNING)
             .await

@@ -66,7 +66,6 @@ impl PartnerError {
         }
     }
 
-    /// True if the partner may have acted on the request.
     pub fn may_have_arrived(&self) -> bool {
         match self {
             Self::Transport(

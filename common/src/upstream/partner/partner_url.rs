@@ -104,7 +104,6 @@ pub enum HeaderError {
     Value,
 }
 
-/// Refuses headers that the service sets.
 pub fn header_name(name: &str) -> Result<HeaderName, HeaderError> {
     let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| HeaderError::Name)?;
     if OURS.contains(&name.as_str()) {

@@ -10,7 +10,6 @@ use crate::upstream::http_client::TransportError;
 #[derive(Debug, PartialEq, Eq)]
 pub enum LookupAnswer {
     Found(Box<FiscalRecord>),
-    /// The receipt exists, with another time.
     WrongTime,
     /// Shops upload late.
     NotFoundYet,
@@ -18,7 +17,6 @@ pub enum LookupAnswer {
     /// Our fault: our Referer was not accepted as a receipt's page.
     RefererRefused,
     Unavailable(PortalError),
-    /// An operator has to look at it.
     Unexpected(Box<UnexpectedPage>),
 }
 

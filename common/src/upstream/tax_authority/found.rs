@@ -68,7 +68,6 @@ pub fn code(content: &PageContent) -> Result<VerificationCode, Mismatch> {
     found.ok_or(NO_CODE)
 }
 
-/// `None` if the label is missing or its value is blank.
 fn value<'a>(content: &'a PageContent, label: &str) -> Result<Option<&'a str>, Mismatch> {
     let fields = content.lines.iter().flat_map(|line| &line.fields);
     let mut values = fields
@@ -201,7 +200,6 @@ fn total_label(cell: &str) -> String {
         .to_ascii_uppercase()
 }
 
-/// `None` if the row is missing or blank.
 fn total(content: &PageContent, label: &str) -> Result<Option<i64>, Mismatch> {
     let rows = content
         .tables

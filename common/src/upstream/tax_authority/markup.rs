@@ -26,7 +26,6 @@ pub struct Line {
 pub struct Field {
     /// Upper case.
     pub label: String,
-    /// May be empty.
     pub value: String,
 }
 

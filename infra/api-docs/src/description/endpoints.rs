@@ -10,7 +10,6 @@ use serde_json::{Map, Value, json};
 use super::reference;
 use crate::EXAMPLE_BASE_URL;
 
-/// Parameters of every endpoint.
 const COMMON: [&str; 5] = [
     "Locale",
     "AcceptLanguage",
@@ -21,7 +20,6 @@ const COMMON: [&str; 5] = [
 const ALWAYS: [&str; 2] = ["X-Request-Id", "Cache-Control"];
 /// Echoed once the key is known to be a test's.
 const TEST_TIME: &str = "SVC-Test-Time";
-/// The headers of every counted reply.
 const LIMITS: [&str; 2] = ["RateLimit-Policy", "RateLimit"];
 
 #[derive(Deserialize)]

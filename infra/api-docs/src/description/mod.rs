@@ -111,7 +111,6 @@ fn source() -> Source {
     serde_json::from_value(source).expect("description.yaml has the form of `Source`")
 }
 
-/// Fills the placeholders of examples.
 fn fill(value: &mut Value) {
     let placeholder = |text: &str| filling(text.strip_prefix("{{")?.strip_suffix("}}")?);
     match value.as_str().and_then(placeholder) {
@@ -130,7 +129,6 @@ fn filling(name: &str) -> Option<Value> {
     })
 }
 
-/// Replaces the name of a type by its schema.
 fn add_type(schema: &mut Value) {
     let of_type = match schema["type"].as_str() {
         Some("RequestId") => schemas::of::<RequestId>(),

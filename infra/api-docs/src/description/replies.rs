@@ -51,7 +51,6 @@ pub(crate) fn open(value: &mut Value) {
     members(value, &mut open);
 }
 
-/// Changes what an object or list holds.
 pub(super) fn members(value: &mut Value, change: &mut dyn FnMut(&mut Value)) {
     match value {
         Value::Object(members) => members.values_mut().for_each(change),

@@ -89,7 +89,6 @@ fn settings(contract: Contract) -> SchemaSettings {
     contract(settings).with_transform(RecursiveTransform(complete))
 }
 
-/// Adds limits, and the order of fields.
 fn complete(schema: &mut Schema) {
     if let Some(text) = schema.get("description").and_then(Value::as_str) {
         let in_one_line = text.replace('\n', " ");

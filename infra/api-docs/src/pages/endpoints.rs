@@ -9,7 +9,6 @@ use super::samples::{call, examples, source_of_id};
 use super::{Source, at, items, linked, members, text_of, texts};
 use crate::ordered;
 
-/// All endpoints, with common parameters.
 pub(super) fn all(source: &Source<'_>) -> String {
     let row = |(route, endpoint): (&Route, &Value)| {
         vec![

@@ -10,7 +10,6 @@ use super::search::Place;
 /// HTML with the places that a search finds.
 pub(super) struct Rendered {
     pub(super) body: Markup,
-    /// Ids and texts of headings.
     pub(super) parts: Vec<(String, Markup)>,
     pub(super) places: Vec<Place>,
 }
@@ -36,7 +35,6 @@ pub(super) fn inline(line: &str) -> Markup {
 
 #[derive(Default)]
 struct Page<'a> {
-    /// Labels the tables under it.
     heading: String,
     table: Option<(&'a str, &'a str)>,
     caption: &'a str,

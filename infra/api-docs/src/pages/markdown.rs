@@ -76,7 +76,6 @@ pub(super) fn fields(prefix: &str, lines: &str) -> String {
     format!(":::fields {prefix}\n{lines}:::end\n\n")
 }
 
-/// The fields in lines as [`field`] writes them.
 pub(super) fn parse_fields(lines: &str) -> Vec<Field<'_>> {
     let mut found: Vec<Field<'_>> = Vec::new();
     for line in lines.lines() {

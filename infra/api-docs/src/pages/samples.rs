@@ -177,7 +177,6 @@ pub(super) fn source_of_id(route: &Route) -> Option<&'static str> {
     }
 }
 
-/// Name, summary and example, in order.
 pub(super) fn examples(media: &Value) -> impl Iterator<Item = (&str, &str, &Value)> {
     texts(at(media, &["x-order"])).map(|name| {
         let example = at(media, &["examples", name]);

@@ -14,7 +14,6 @@ pub(super) const DOMAIN: &[u8] = b"BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_";
 
 const QUICKNET: &str = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971";
 
-/// A chain of the scheme `bls-unchained-g1-rfc9380`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chain {
     hash: Digest,
@@ -176,7 +175,6 @@ impl Chain {
         }
     }
 
-    /// Verifies a round's reply from anywhere.
     pub fn verify_reply(
         &self,
         round: NonZeroU64,

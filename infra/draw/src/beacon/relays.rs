@@ -39,7 +39,6 @@ pub struct Relays {
 #[derive(Debug)]
 pub struct Unavailable {
     pub round: NonZeroU64,
-    /// Hosts in the order asked.
     pub relays: Vec<(String, RelayFailure)>,
 }
 

@@ -17,7 +17,6 @@ pub const PATH: &str = "/redeem";
 
 #[derive(Clone)]
 pub struct PartnerOptions {
-    /// Required header and value.
     pub secret: Option<(String, String)>,
     pub slow_for: Duration,
 }
@@ -53,7 +52,6 @@ impl SimulatedPartner {
         self.redemptions().get(reference).copied().unwrap_or(0)
     }
 
-    /// Redemptions by reference, without zeros.
     pub fn redemptions(&self) -> HashMap<String, u32> {
         let mut redemptions = HashMap::new();
         for owner in self.state.memory().owners.values() {

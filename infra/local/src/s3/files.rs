@@ -18,7 +18,6 @@ const UNFINISHED: &str = "unfinished";
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
-    /// Opens or creates the folder; removes an interrupted write.
     pub(super) fn open(path: PathBuf) -> io::Result<Self> {
         fs::create_dir_all(&path)?;
         private_file::remove(&path.join(UNFINISHED))?;

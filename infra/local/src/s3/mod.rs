@@ -36,10 +36,8 @@ pub const MAX_OBJECT_BYTES: usize = 256 * 1024 * 1024;
 pub struct S3Options<'a> {
     /// No others can be created.
     pub buckets: &'a [&'a str],
-    /// Used by this S3 alone; `None` keeps objects in memory.
     pub folder: Option<PathBuf>,
     pub secret_key: &'a str,
-    /// May be closed.
     pub created: mpsc::UnboundedSender<ObjectCreated>,
     /// Signatures expire by the machine's clock instead.
     pub clock: Clock,
@@ -61,7 +59,6 @@ pub struct ObjectCreated {
     pub time: DateTime<Utc>,
 }
 
-/// The secret key of every user.
 struct Keys(SecretKey);
 
 #[async_trait::async_trait]

@@ -71,7 +71,6 @@ impl s3s::S3 for Objects {
         };
         self.store(move |store| {
             store.put(&event.bucket, object, bytes, condition)?;
-            // The receiver is gone.
             let _ = created.send(event);
             Ok(())
         })

@@ -27,21 +27,18 @@ pub(super) struct Object {
 #[derive(Clone, Debug)]
 pub(super) enum Condition {
     None,
-    /// No object has the key.
     Missing,
     Is(String),
 }
 
 struct Stored {
     object: Arc<Object>,
-    /// `None` if in the bucket's folder.
     bytes: Option<Bytes>,
 }
 
 #[derive(Default)]
 struct Bucket {
     folder: Option<Folder>,
-    /// Keys in listing order.
     stored: BTreeMap<String, Stored>,
 }
 

@@ -8,7 +8,6 @@ use tokio::time::Instant;
 use super::SqsOptions;
 use crate::aws_json::Refusal;
 
-/// Suffix of dead letter queues.
 const DEAD_LETTERS: &str = "-dead-letters";
 
 #[derive(Clone, Debug)]
@@ -30,7 +29,6 @@ pub(super) struct Counts {
 }
 
 pub(super) struct Queues {
-    /// Messages in order of arrival, by queue.
     queues: BTreeMap<String, Vec<Message>>,
     visibility: Duration,
     max_receives: u32,
@@ -171,7 +169,6 @@ impl Queues {
             |message: &mut Message| message.visible_at <= now && message.receives >= max_receives;
         let mut dead = Vec::new();
         for (name, messages) in &mut self.queues {
-            // Dead letters stay.
             if !name.ends_with(DEAD_LETTERS) {
                 let messages = messages.extract_if(.., is_dead);
                 dead.extend(messages.map(|message| (dead_letters(name), message)));

@@ -31,14 +31,12 @@ const SECRET_KEY: &str = "local";
 const VISIBILITY: Duration = Duration::from_mins(9);
 /// The deployed value.
 const MAX_RECEIVES: u32 = 5;
-/// The time on every simulated receipt.
 const SINCE_MIDNIGHT: TimeDelta = TimeDelta::seconds(10 * 3_600 + 15 * 60 + 30);
 pub(super) struct Emulators {
     pub(super) variables: BTreeMap<String, String>,
     pub(super) servers: Vec<Server>,
     pub(super) queue_clock: QueueClock,
     pub(super) partner_url: String,
-    /// `None` if others are used.
     _simulators: (Option<TaxPortal>, Option<SimulatedPartner>),
 }
 

@@ -29,12 +29,9 @@ pub enum Behavior {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paper {
-    /// One wanted product, and others.
     Wanted,
-    /// Several wanted products, with quantities.
     Many,
     Generic,
-    /// Products, but no wanted ones.
     Unwanted,
     Cancelled,
     Training,
@@ -42,7 +39,6 @@ pub enum Paper {
     Future,
     OtherShop,
     OtherDevice,
-    /// The portal's previous layout.
     OlderPage,
 }
 

@@ -35,7 +35,6 @@ pub struct TaxPortalOptions {
     /// A code's two digits are a shop's number, from 01.
     pub shops: &'static [Shop],
     pub today: Box<dyn Fn() -> NaiveDate + Send + Sync>,
-    /// `None` for no limit.
     pub throttle: Option<Throttle>,
 }
 

@@ -132,7 +132,6 @@ fn wrong_time(site: &Site, case: &Case<Behavior>, link: Option<&str>) -> Respons
     site.redirect(&format!("/{}", link.unwrap_or_default()))
 }
 
-/// Splits `<CODE>_<HHMMSS>`.
 fn split_link(link: &str) -> Option<(&str, &str)> {
     let (code, time) = link.split_once('_')?;
     let is_code = code.len() >= 6

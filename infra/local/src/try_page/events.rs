@@ -24,10 +24,8 @@ use super::TryPage;
 
 pub(super) const SWITCH: &str = "/try/events/";
 pub(super) const RECEIVER: &str = "/try/received/";
-/// Older ones are dropped.
 const MAX_EVENTS: usize = 100;
 
-/// Receivers that are switched on.
 #[derive(Default)]
 pub(crate) struct Receivers(Mutex<HashMap<Scope, Receiver>>);
 
@@ -64,7 +62,6 @@ impl Receiver {
 }
 
 impl TryPage {
-    /// An event of the service.
     pub(super) fn receive(&self, place: &str, event: &Event) -> Result<Reply, Error> {
         let scope = scope(place)?;
         let mut receivers = self.receivers.0.lock();

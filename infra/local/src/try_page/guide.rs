@@ -16,12 +16,10 @@ pub(super) struct Guide<'a> {
     first: Option<First<'a>>,
 }
 
-/// Shown first.
 #[derive(Serialize)]
 pub(super) struct First<'a> {
     pub(super) slug: &'a CampaignSlug,
     pub(super) environment: Environment,
-    /// `None` if the page has to ask.
     pub(super) campaign: Option<Box<RawValue>>,
 }
 
@@ -40,7 +38,6 @@ struct EnvironmentGuide {
     receipts: &'static [Sample],
 }
 
-/// Minted codes shown of each kind.
 const MAX_MINTED: usize = 3;
 
 impl<'a> Guide<'a> {

@@ -60,7 +60,6 @@ const PAGE: &str = "index.html";
 const HTML: &str = "text/html; charset=utf-8";
 /// `?code=` is the code printed on the receipt.
 const SAMPLE_RECEIPT: &str = "receipt.png";
-/// Marks the first data in the page.
 const LOADED: &str = r#"id="loaded">"#;
 
 /// Pages ask for files by version, so browsers keep them.
@@ -68,7 +67,6 @@ const KEPT: &str = "public, max-age=31536000, immutable";
 const ASKED_ANEW: &str = "no-cache";
 const MIN_COMPRESSED_BYTES: usize = 512;
 
-/// A digest of the page's files.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
     etag(FILES.map(|(_, text)| text).concat().as_bytes())
         .chars()
@@ -79,12 +77,10 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
 pub(crate) struct TryPage {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) responder: Responder,
-    /// Set once the campaigns are loaded.
     pub(crate) demos: Arc<OnceLock<Vec<Demo>>>,
     pub(crate) takes_live_keys: bool,
     pub(crate) storage: String,
     pub(crate) env: Env,
-    /// Has no trailing slash.
     pub(crate) base_url: String,
     pub(crate) receivers: Receivers,
 }

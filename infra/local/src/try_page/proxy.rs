@@ -103,7 +103,6 @@ impl TryPage {
         self.with_key(demo, environment, path, event)
     }
 
-    /// Refuses what another origin's page sends.
     pub(super) fn check_guard(&self, event: &Event) -> Result<(), Error> {
         let (name, value) = GUARD;
         if event.headers.get(name).is_some_and(|given| given == value) {
@@ -113,7 +112,6 @@ impl TryPage {
         Err(Error::body(message).with_fix("Send this header, or call `/api/v1/` with a key."))
     }
 
-    /// The campaign as the API tells it.
     pub(super) async fn campaign(
         &self,
         demo: &Demo,
