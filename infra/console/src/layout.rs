@@ -108,6 +108,11 @@ impl<'a> Page<'a> {
         Html(page.into_string())
     }
 
+    /// The page, or at least a secret that is shown only once.
+    pub(crate) fn or_told(self, page: PageResult, told: Markup) -> Html<String> {
+        page.unwrap_or_else(|_| self.render(told))
+    }
+
     fn navigation(self) -> Markup {
         let here = |section: Section| (section == self.section).then_some("page");
         html! {

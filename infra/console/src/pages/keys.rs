@@ -59,15 +59,11 @@ async fn page(console: &Console, scope: &Scope, told: Markup) -> PageResult {
         .render(content))
 }
 
-/// Shows the key even if the list fails: it is nowhere else.
 async fn page_with_key(console: &Console, scope: &Scope, told: Markup) -> Html<String> {
-    page(console, scope, told.clone())
-        .await
-        .unwrap_or_else(|_| {
-            Page::new("Keys", Section::Keys)
-                .in_scope(scope)
-                .render(told)
-        })
+    let shown = page(console, scope, told.clone()).await;
+    Page::new("Keys", Section::Keys)
+        .in_scope(scope)
+        .or_told(shown, told)
 }
 
 fn row(scope: &Scope, key: &ApiKeyRecord, is_operator: bool, zone: Tz, now: Timestamp) -> Markup {

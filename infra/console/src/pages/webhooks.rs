@@ -1,6 +1,6 @@
 //! A campaign's webhooks: where events are sent, whether they arrive, and some again.
 
-use common::domain::webhook::{EventId, EventType, SignatureKind};
+use common::domain::webhook::{Endpoint, EventId, EventType, SignatureKind};
 use ops_core::webhooks::{self, ListedEndpoint, NewEndpoint, Period, Standing};
 
 use crate::once::mark;
@@ -26,8 +26,9 @@ async fn list(console: Console, Named(scope): Named<Scope>) -> PageResult {
 async fn page(console: &Console, scope: &Scope, told: Markup) -> PageResult {
     let (tables, now) = (console.tables()?, console.now());
     let zone = tables.zone(scope).await?;
+    let is_operator = console.has(Role::Operator).await?;
     let listed = webhooks::list(&tables, scope).await?;
-    let rows = html! { @for listed in &listed { (row(scope, listed, zone, now)) } };
+    let rows = html! { @for listed in &listed { (row(scope, listed, is_operator, zone, now)) } };
     let heading = [
         "Host",
         "Status",
@@ -44,9 +45,9 @@ async fn page(console: &Console, scope: &Scope, told: Markup) -> PageResult {
         } @else {
             (table("Endpoints", &heading, rows))
             p.soft { "Last success is known to the hour. Rotate makes a new secret." }
-            (replay_form(scope, &listed))
+            @if is_operator { (replay_form(scope, &listed)) }
         }
-        (add_form(scope))
+        (with_role(is_operator, "Changing webhooks", Role::Operator, add_form(scope)))
     };
     Ok(Page::new("Webhooks", Section::Webhooks)
         .in_scope(scope)
@@ -59,7 +60,13 @@ pub(super) fn banner(listed: &[ListedEndpoint], zone: Tz, now: Timestamp) -> Mar
     html! { @for words in failing { p.bad role="alert" { (words) } } }
 }
 
-fn row(scope: &Scope, listed: &ListedEndpoint, zone: Tz, now: Timestamp) -> Markup {
+fn row(
+    scope: &Scope,
+    listed: &ListedEndpoint,
+    is_operator: bool,
+    zone: Tz,
+    now: Timestamp,
+) -> Markup {
     let ListedEndpoint { endpoint, waiting } = listed;
     let standing = webhooks::standing(endpoint, now);
     let class = match standing {
@@ -84,13 +91,15 @@ fn row(scope: &Scope, listed: &ListedEndpoint, zone: Tz, now: Timestamp) -> Mark
             td { (or_dash(endpoint.last_success_at.map(|at| local_time(at, zone)))) }
             td { (grouped(*waiting)) }
             td {
-                @if standing == Standing::Stopped {
-                    (action("start", "Start"))
-                } @else {
-                    (action("test", "Test")) (action("stop", "Stop"))
+                @if is_operator {
+                    @if standing == Standing::Stopped {
+                        (action("start", "Start"))
+                    } @else {
+                        (action("test", "Test")) (action("stop", "Stop"))
+                    }
+                    (action("rotate", "Rotate"))
+                    a href={ (with_query(&remove_path(scope), &[("endpoint", endpoint.endpoint.as_str())])) } { "Remove" span.unseen { " " (endpoint.url.host()) } "…" }
                 }
-                (action("rotate", "Rotate"))
-                a href={ (with_query(&remove_path(scope), &[("endpoint", endpoint.endpoint.as_str())])) } { "Remove" span.unseen { " " (endpoint.url.host()) } "…" }
             }
         }
     }
@@ -114,6 +123,7 @@ fn replay_form(scope: &Scope, listed: &[ListedEndpoint]) -> Markup {
     html! {
         h2 { "Send events again" }
         form method="post" action={ (path(scope)) "/replay" } {
+            (mark())
             (select("endpoint", "Endpoint", options, "", true))
             (optional("event", "Id of an event that did not arrive at once"))
             (optional("from", "Or the period of the last change, from a day or time such as 2026-11-22T08:00"))
@@ -161,7 +171,14 @@ async fn add(console: Console, Named(scope): Named<Scope>, form: Form) -> PageRe
         (shown_once(&added.secret))
         p { "Once the brand has put it in, test the endpoint: it gets events after a test that succeeds." }
     };
-    page(&console, &scope, told).await
+    Ok(page_with_secret(&console, &scope, told).await)
+}
+
+async fn page_with_secret(console: &Console, scope: &Scope, told: Markup) -> Html<String> {
+    let shown = page(console, scope, told.clone()).await;
+    Page::new("Webhooks", Section::Webhooks)
+        .in_scope(scope)
+        .or_told(shown, told)
 }
 
 fn shown_once(secret: &str) -> Markup {
@@ -179,7 +196,7 @@ async fn rotate(console: Console, Named(scope): Named<Scope>, form: Form) -> Pag
         (shown_once(&secret))
         p { "For 24 hours events are signed with the old one too: let the brand put this one in until then." }
     };
-    page(&console, &scope, told).await
+    Ok(page_with_secret(&console, &scope, told).await)
 }
 
 async fn ask(console: Console, Named(scope): Named<Scope>, Query(query): Query) -> PageResult {
@@ -235,32 +252,43 @@ async fn start(console: Console, Named(scope): Named<Scope>, form: Form) -> Page
 async fn replay(console: Console, Named(scope): Named<Scope>, form: Form) -> PageResult {
     let tables = console.tables()?;
     let endpoints = [webhooks::find(&tables, &scope, form.get("endpoint")).await?];
+    let send = replay_as_asked(&console, &tables, &scope, &endpoints, &form);
+    let told = console.sent_forms().once(&form, send).await?;
+    page(&console, &scope, html! { p.good role="status" { (told) } }).await
+}
+
+async fn replay_as_asked(
+    console: &Console,
+    tables: &Tables,
+    scope: &Scope,
+    endpoints: &[Endpoint],
+    form: &Form,
+) -> Result<String, Failure> {
     let now = console.now();
-    let told = match (form.get("event"), form.get("from")) {
-        ("", "") => {
-            let missing = failure!(
-                "event_missing",
-                "give the id of an event, or the beginning of a period"
-            );
-            return Err(missing.into());
-        }
+    Ok(match (form.get("event"), form.get("from")) {
+        ("", "") => bail!(
+            "event_missing",
+            "give the id of an event, or the beginning of a period"
+        ),
         ("", from) => {
-            let zone = tables.zone(&scope).await?;
+            let zone = tables.zone(scope).await?;
             let period = Period::parse(from, form.get("to"), zone, now)?;
-            let sent =
-                webhooks::replay_period_unseen(&tables, &endpoints, &period, console.clock());
+            let sent = webhooks::replay_period_unseen(tables, endpoints, &period, console.clock());
             format!("Events that are sent again: {}.", grouped(sent.await?))
         }
-        (event, _) => {
+        (event, "") => {
             let event: EventId = event.parse().map_err(|_| {
                 failure!(
                     "event_unknown",
                     "this is no id of an event, such as evt_s4fkv7yfdfyhgxhnecjfwc67km"
                 )
             })?;
-            webhooks::replay_event(&tables, &endpoints, &event, now).await?;
+            webhooks::replay_event(tables, endpoints, &event, now).await?;
             "The event is sent again.".to_owned()
         }
-    };
-    page(&console, &scope, html! { p.good role="status" { (told) } }).await
+        _ => bail!(
+            "event_or_period",
+            "nothing was sent: give either the id of an event or a period"
+        ),
+    })
 }

@@ -197,7 +197,12 @@ impl Filled {
         let status = match campaign_file::read("the file", yaml) {
             Ok(file) => {
                 self.typed = form::fill(&file.campaign)?;
-                self.told = html! { p.good role="status" { "The form is filled from the file. Nothing is changed yet." } };
+                self.told = html! {
+                    p.good role="status" { "The form is filled from the file. Nothing is changed yet." }
+                    @if file.campaign.paused {
+                        p.bad { "The file says paused, and the form does not: pause the campaign on its overview." }
+                    }
+                };
                 StatusCode::OK
             }
             Err(problems) => {

@@ -160,7 +160,7 @@ fn row(campaign: &Campaign, live: &Live, now: Timestamp) -> Markup {
             td data-name=(yesterday) {
                 @let day = now.before(DAY);
                 @match entries(day) {
-                    Some(entries) => a href=(submissions_path(&scope, &[("day", &day.day_in(zone))])) { (entries) span.unseen { " of " (campaign.name) } },
+                    Some(entries) => a href=(submissions_path(&scope, &[("day", &day.day_in(zone)), ("state", "accepted")])) { (entries) span.unseen { " of " (campaign.name) } },
                     None => "—",
                 }
             }

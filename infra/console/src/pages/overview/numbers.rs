@@ -32,7 +32,7 @@ pub(super) fn today(
                 div {
                     dt { (name) ", entries" }
                     dd {
-                        a href=(submissions_path(scope, &[("day", &day)])) { (number(sum.entries)) }
+                        a href=(submissions_path(scope, &[("day", &day), ("state", "accepted")])) { (number(sum.entries)) }
                         " " span.soft { "of " (number(sum.records)) " submissions" }
                     }
                 }
@@ -97,7 +97,10 @@ impl Shown<'_> {
         let end = latest_hour(counters)
             .filter(|_| until.is_none())
             .unwrap_or(*now);
-        let hours = each_hour(counters, zone, end, HOURS);
+        let mut hours = each_hour(counters, zone, end, HOURS);
+        // Hours of other days are not counted here.
+        let from = self.days.from.map(|from| from.to_string());
+        hours.retain(|(hour, _)| from.as_ref().is_none_or(|from| hour >= from));
         let until = hours.last().map_or("", |(hour, _)| hour);
         let of_day = |day: &str| Some(submissions_path(self.scope, &[("day", day)]));
         let section = |title: &str, heading: [&str; 2], rows: Vec<Share>| {
@@ -138,7 +141,7 @@ impl Shown<'_> {
         html! {
             div.pair {
                 (over_time("Entries by day", "Day", &days, of_day))
-                (over_time(&format!("Entries by hour, the {HOURS} hours until {until}"), "Hour", &hours, |_| None))
+                (over_time(&format!("Entries by hour, until {until}"), "Hour", &hours, |_| None))
             }
             div.pair {
                 (section("Outcomes", ["Outcome", "Submissions"], outcomes))
@@ -181,7 +184,7 @@ pub(super) fn codes(scope: &Scope, redeemed: &Aggregate, batches: &[Batch]) -> M
             value: used,
             of: all,
             words: html! {
-                a href=(submissions_path(scope, &[("batch", &batch.name)])) { (number(used)) } " of " (grouped(batch.count()))
+                a href=(submissions_path(scope, &[("batch", &batch.name), ("state", "accepted")])) { (number(used)) } " of " (grouped(batch.count()))
             },
         }
     };

@@ -21,6 +21,14 @@ async fn resume(console: Console, Named(scope): Named<Scope>, form: Form) -> Pag
     switch(&console, &scope, false, &form).await
 }
 
+/// The turn of the switch that the page was made after.
+const LAST: &str = "last";
+
+fn last_turn(last: Option<&PauseChange>) -> String {
+    last.map(|last| last.at.as_millis().to_string())
+        .unwrap_or_default()
+}
+
 async fn switch(
     console: &Console,
     scope: &Scope,
@@ -29,6 +37,14 @@ async fn switch(
 ) -> PageResult<Redirect> {
     let (tables, now) = (console.tables()?, console.now());
     let why = validate_reason(form.get("why"), "the reason")?;
+    let stored = tables.campaigns.get_stored(&scope.campaign).await?;
+    if form.get(LAST) != last_turn(stored.as_ref().and_then(|stored| stored.pause.as_ref())) {
+        return Err(failure!(
+            "changed_meanwhile",
+            "the campaign was paused or resumed since this page was made, so nothing was done: open the overview again"
+        )
+        .into());
+    }
     set_paused(&tables, &scope.campaign, paused, Some(&why), now).await?;
     Ok(Redirect::to(&path_of(scope)))
 }
@@ -63,7 +79,7 @@ pub(super) async fn state(
         @if !may_change {
             (lacks("To pause or change the campaign", Role::Operator))
         } @else if !is_over {
-            (form_of(scope, campaign))
+            (form_of(scope, stored))
         }
     })
 }
@@ -86,7 +102,8 @@ fn in_words(last: &PauseChange, zone: Tz, now: Timestamp) -> String {
     format!("{word} by {by}, {time}{}.", why.unwrap_or_default())
 }
 
-fn form_of(scope: &Scope, campaign: &Campaign) -> Markup {
+fn form_of(scope: &Scope, stored: &StoredCampaign) -> Markup {
+    let campaign = &stored.campaign;
     let (does, name) = match campaign.paused {
         true => ("resume", "Resume"),
         false => ("pause", "Pause"),
@@ -103,6 +120,7 @@ fn form_of(scope: &Scope, campaign: &Campaign) -> Markup {
                 blockquote lang="sw" { (read(Language::Sw)) }
             }
             form method="post" action={ (path_of(scope)) "/" (does) } {
+                (hidden(LAST, &last_turn(stored.pause.as_ref())))
                 (text_field("why", "Reason, for the record"))
                 p { button.danger[!campaign.paused] { (name) " the campaign" } }
             }

@@ -7,7 +7,7 @@ mod draws;
 mod freezes;
 mod keys;
 mod link;
-mod overview;
+pub(crate) mod overview;
 mod pages;
 pub(crate) mod review;
 mod safety;

@@ -17,6 +17,36 @@ use crate::support::{CHAI, NOW, Stack, live};
 
 const OVERVIEW: &str = "/campaigns/chai-bora-2026/live";
 
+/// The field of the pause switch that tells which turn the page has seen, if the page has the switch.
+pub(crate) async fn last_seen(operator: &SignedIn) -> String {
+    let page = operator.page(OVERVIEW).await;
+    let after = page.split("name=\"last\" value=\"").nth(1);
+    let last = after.and_then(|after| after.split('"').next());
+    format!("last={}", last.unwrap_or_default())
+}
+
+#[tokio::test]
+async fn page_from_before_a_turn_of_the_switch_turns_nothing() {
+    let stack = Stack::with_chai().await;
+    let operator = SignedIn::to(&stack).await;
+    stack
+        .fine("campaign pause chai-bora-2026 --why printer")
+        .await;
+    let stale = last_seen(&operator).await;
+    stack.clock.advance(Duration::from_mins(1));
+    stack.fine("campaign resume chai-bora-2026").await;
+    stack
+        .fine("campaign pause chai-bora-2026 --why misprint")
+        .await;
+    let resume = format!("{OVERVIEW}/resume");
+    let refused = operator
+        .post_for(422, &resume, &format!("{stale}&why=reprinted"))
+        .await;
+    assert_contains!(refused.text, "paused or resumed since this page was made");
+    let shown = stack.json("campaign show chai-bora-2026").await;
+    assert_eq!(shown["paused"], true);
+}
+
 #[tokio::test]
 async fn a_campaign_is_paused_and_resumed_as_by_the_command_line() {
     let stack = Stack::with_chai().await;
@@ -28,7 +58,8 @@ async fn a_campaign_is_paused_and_resumed_as_by_the_command_line() {
         let path = format!("{OVERVIEW}/{switch}");
         let refused = operator.post_for(422, &path, "why=+").await;
         assert_contains!(refused.text, "The reason must be 1 to 500 characters");
-        let reply = operator.post_for(303, &path, "why=printing+error").await;
+        let fields = format!("{}&why=printing+error", last_seen(&operator).await);
+        let reply = operator.post_for(303, &path, &fields).await;
         assert_eq!(reply.headers["location"], OVERVIEW);
         assert_eq!(
             stack.json("campaign show chai-bora-2026").await["paused"],
@@ -74,7 +105,8 @@ async fn pause_says_what_is_read_and_then_who_why_and_when() {
     );
     // A file pauses without a reason.
     let resume = format!("{OVERVIEW}/resume");
-    operator.post_for(303, &resume, "why=reprinted").await;
+    let fields = format!("{}&why=reprinted", last_seen(&operator).await);
+    operator.post_for(303, &resume, &fields).await;
     assert_contains!(operator.page(OVERVIEW).await, "Resumed by asha");
     stack.apply(format!("{file}paused: true\n")).await;
     assert_contains!(
@@ -201,7 +233,7 @@ async fn the_overview_shows_the_numbers_that_are_counted() {
         "<td>2026-03-02</td><td><a href=\"/campaigns/chai-bora-2026/live/submissions?day=2026-03-02\">1</a></td><td>2</td>",
         "/submissions?state=accepted&amp;reason=instant_win\">accepted, instant win</a></td><td>1</td>",
         "<span>33 %</span>",
-        "/submissions?batch=kettles\">1</a> of 5</td>",
+        "/submissions?batch=kettles&amp;state=accepted\">1</a> of 5</td>",
         // One of five kettles is won.
         "<h2>Prizes left, at most</h2>",
         "<td>4 of 5</td>",

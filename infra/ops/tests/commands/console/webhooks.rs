@@ -120,14 +120,23 @@ async fn submissions_of_a_period_are_sent_again() {
     let replay = format!("{PAGE}/replay");
     let id = text_of(&added["endpoint"]);
     let period = |from, to| form(&[("endpoint", id), ("event", ""), ("from", from), ("to", to)]);
-    let whole = period("2026-03-01", "");
+    let whole = format!(
+        "{}&{}",
+        mark_in(&console.page(PAGE).await),
+        period("2026-03-01", "")
+    );
     let sent = console.post_for(200, &replay, &whole).await.text;
     assert_contains!(sent, "Events that are sent again: 1.");
-    let early = period("2026-03-01", "2026-03-01T03:30");
+    let reloaded = console.post_for(422, &replay, &whole).await.text;
+    assert_contains!(reloaded, "This form was sent before");
+    let mark = mark_in(&sent);
+    let early = format!("{mark}&{}", period("2026-03-01", "2026-03-01T03:30"));
     let sent = console.post_for(200, &replay, &early).await.text;
     assert_contains!(sent, "Events that are sent again: 0.");
     for (from, to) in [("", ""), ("soon", ""), ("2026-03-02", "2026-03-01")] {
-        console.post_for(422, &replay, &period(from, to)).await;
+        let mark = mark_in(&console.page(PAGE).await);
+        let wrong = format!("{mark}&{}", period(from, to));
+        console.post_for(422, &replay, &wrong).await;
     }
 }
 
@@ -177,9 +186,11 @@ async fn a_failing_endpoint_is_a_banner_and_its_event_is_sent_again() {
     let id = text_of(&endpoint["endpoint"]);
     let replay = form(&[("endpoint", id), ("event", &event)]);
     let path = format!("{PAGE}/replay");
+    let replay = format!("{}&{replay}", mark_in(&console.page(PAGE).await));
     let page = console.post_for(200, &path, &replay).await.text;
     assert_contains!(page, "The event is sent again.");
     let unknown = form(&[("endpoint", id), ("event", "evt_")]);
+    let unknown = format!("{}&{unknown}", mark_in(&page));
     console.post_for(422, &path, &unknown).await;
     let nowhere = form(&[("endpoint", "whe_"), ("event", &event)]);
     console.post_for(404, &path, &nowhere).await;

@@ -1,6 +1,7 @@
 //! Rights that the database denies to a role, and the console to its operator.
 
 use super::*;
+use crate::console::overview::last_seen;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reviewer_changes_and_deletes_purchases_and_no_receipts() {
@@ -105,7 +106,8 @@ async fn console_has_the_rights_of_its_operator() {
         }
         let status = if allowed < all.len() { 403 } else { 303 };
         let pause = format!("{overview}/pause");
-        operator.post_for(status, &pause, "why=misprint").await;
+        let fields = format!("{}&why=misprint", last_seen(&operator).await);
+        operator.post_for(status, &pause, &fields).await;
         let changes = operator.page(edit).await.contains("See what changes");
         assert_eq!(changes, allowed == all.len(), "{role}");
         let page = operator.page(overview).await;
