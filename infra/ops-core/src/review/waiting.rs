@@ -7,6 +7,7 @@ use super::queue::reviewer;
 use super::related::is_same_basket;
 use crate::prelude::*;
 use crate::settle::Verdict;
+use crate::submissions::view::partner_progress;
 
 /// Records read for one page: the index has no reasons.
 pub const PAGE: usize = 500;
@@ -60,15 +61,33 @@ impl WaitingPage {
         counts
     }
 
-    /// This submission, those with its basket, and those named, such as by the same file.
-    pub fn alike(&self, id: SubmissionId, named: &[SubmissionId]) -> Vec<&Submission> {
-        let this = self.submissions.iter().find(|one| one.submission_id == id);
-        let is_alike = |one: &&Submission| {
+    /// This submission, those with its basket, and those named, such as by the same file. This and
+    /// those named may be on another page.
+    pub async fn alike(
+        self,
+        tables: &Tables,
+        scope: &Scope,
+        id: SubmissionId,
+        named: &[SubmissionId],
+    ) -> Result<Vec<Submission>> {
+        let submissions = tables.submissions();
+        let is_here = |id| self.submissions.iter().any(|one| one.submission_id == id);
+        let mut ids: Vec<_> = named.iter().copied().chain([id]).collect();
+        ids.retain(|id| !is_here(*id));
+        ids.sort_unstable();
+        ids.dedup();
+        let reads = ids
+            .into_iter()
+            .map(|id| async move { Ok::<_, Failure>(submissions.get(scope, id).await?) });
+        let elsewhere = concurrently(reads).await?.into_iter().flatten();
+        let mut all: Vec<_> = elsewhere.filter(waits).chain(self.submissions).collect();
+        let this = all.iter().find(|one| one.submission_id == id).cloned();
+        all.retain(|one| {
             one.submission_id == id
                 || named.contains(&one.submission_id)
-                || this.is_some_and(|this| is_same_basket(this, one))
-        };
-        self.submissions.iter().filter(is_alike).collect()
+                || this.as_ref().is_some_and(|this| is_same_basket(this, one))
+        });
+        Ok(all)
     }
 }
 
@@ -92,10 +111,13 @@ pub async fn reject(
     (submission_id, revision): (SubmissionId, u32),
     reason: MessageKey,
     (holder, now): (&str, Timestamp),
-) -> Result<Rejection> {
-    let lock = locks.acquire(scope, submission_id, holder, now).await?;
-    if let ReviewLock::Held { holder, .. } = lock {
-        return Ok(Rejection::HeldBy(reviewer(&holder).to_owned()));
+) -> Rejection {
+    match locks.acquire(scope, submission_id, holder, now).await {
+        Ok(ReviewLock::Acquired) => {}
+        Ok(ReviewLock::Held { holder, .. }) => {
+            return Rejection::HeldBy(reviewer(&holder).to_owned());
+        }
+        Err(error) => return Rejection::Refused(error.into()),
     }
     let decision = ReviewDecision {
         submission_id,
@@ -103,13 +125,10 @@ pub async fn reject(
         is_spot_check: false,
         verdict: Verdict::Reject(reason),
     };
-    // Each decision needs a row of its own.
-    let written = match tables.for_next_command() {
-        Ok(tables) => Box::pin(write(&tables, scope, &decision, now)).await,
-        Err(error) => Err(error.into()),
-    };
-    locks.release(scope, submission_id, holder).await?;
-    Ok(match written {
+    let written = Box::pin(write_unless_redeemed(tables, scope, &decision, now)).await;
+    // An unreleased lock ends within two minutes.
+    drop(locks.release(scope, submission_id, holder).await);
+    match written {
         Ok(ReviewResult::Decided(_) | ReviewResult::SpotCheck(_)) => Rejection::Rejected,
         Ok(ReviewResult::ReceiptTaken(other)) => Rejection::Refused(failure!(
             "purchase_taken",
@@ -117,5 +136,28 @@ pub async fn reject(
             other.reference()
         )),
         Err(failure) => Rejection::Refused(failure),
-    })
+    }
+}
+
+async fn write_unless_redeemed(
+    tables: &Tables,
+    scope: &Scope,
+    decision: &ReviewDecision,
+    now: Timestamp,
+) -> Result<ReviewResult> {
+    let found = tables
+        .submissions()
+        .get(scope, decision.submission_id)
+        .await?;
+    let progress = found.as_ref().and_then(partner_progress);
+    if progress.is_some_and(|progress| progress.maybe_redeemed) {
+        bail!(
+            "maybe_redeemed",
+            "the partner may have redeemed the code: ask it about the id, then reject this one alone \
+             with `ops submission settle`"
+        );
+    }
+    // Each decision needs a row of its own.
+    let tables = tables.for_next_command()?;
+    write(&tables, scope, decision, now).await
 }

@@ -158,10 +158,7 @@ impl<'a> SubmissionView<'a> {
     /// Named as in the API.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         let (submission, receipt) = (self.submission, self.receipt.as_ref());
-        let settling = submission.settling.as_ref();
-        let partner = settling
-            .filter(|_| submission.partner_code.is_some())
-            .map(PendingSettlement::partner_progress);
+        let partner = partner_progress(submission);
         let asked = |partner: PartnerProgress| {
             let redeemed = match partner.maybe_redeemed {
                 true => "perhaps redeemed; ask it about the id",
@@ -295,6 +292,15 @@ pub(crate) fn as_json(submission: &Submission, phone: impl Into<Value>) -> Value
         Value::Object(status) => extended(of_record(&view), status),
         _ => view,
     }
+}
+
+/// The partner's silence; `None` without a partner's code.
+pub fn partner_progress(submission: &Submission) -> Option<PartnerProgress> {
+    let settling = submission.settling.as_ref()?;
+    submission
+        .partner_code
+        .is_some()
+        .then(|| settling.partner_progress())
 }
 
 fn settling(settling: &PendingSettlement) -> Value {

@@ -51,10 +51,14 @@ pub(crate) async fn with_receipt(
         }),
         Source::Typed { .. } => None,
     };
-    let (receipt_id, scope) = (random::receipt_id(), live());
+    let receipt_id = random::receipt_id();
+    let submission = changed(Submission {
+        receipt_id: Some(receipt_id),
+        ..submission(waiting(), None)
+    });
     let receipt = Receipt {
         receipt_id,
-        scope,
+        scope: submission.scope.clone(),
         source,
         arrived,
         attached_to: None,
@@ -70,11 +74,6 @@ pub(crate) async fn with_receipt(
             .expect("it answers")
             .is_none()
     );
-    let waiting = submission(waiting(), None);
-    let submission = changed(Submission {
-        receipt_id: Some(receipt_id),
-        ..waiting
-    });
     write(stack, &submission, None).await;
     submission
 }

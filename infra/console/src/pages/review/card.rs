@@ -4,12 +4,13 @@ use common::domain::message::{Language, MessageKey, MessageOverrides};
 use common::domain::receipt::checks::{Check, CheckResult};
 use common::domain::receipt::judgement::{ReceiptSummary, Rule};
 use common::domain::receipt::rules::ReceiptRules;
-use common::domain::retry::PartnerProgress;
 use common::domain::settling::Assignee;
 use common::domain::submission::DeclaredItem;
 use common::domain::submission::approval::Acceptance;
+use ops_core::review::lookup::can_look_up;
 use ops_core::review::related::{RelatedSubmission, Relation};
 use ops_core::settle::usual_entries;
+use ops_core::submissions::view::partner_progress;
 
 use super::{REASONS, waiting, words};
 use crate::prelude::*;
@@ -93,15 +94,6 @@ fn photo(item: &ReviewItem, screen: &str) -> Markup {
     }
 }
 
-/// The partner's silence: it may have redeemed the code, and has to be asked before a rejection.
-fn partner_progress(submission: &Submission) -> Option<PartnerProgress> {
-    let settling = submission.settling.as_ref()?;
-    submission
-        .partner_code
-        .is_some()
-        .then(|| settling.partner_progress())
-}
-
 fn partner(submission: &Submission) -> Markup {
     html! {
         @if let Some(progress) = partner_progress(submission) {
@@ -179,13 +171,15 @@ fn accept_form(item: &ReviewItem) -> Markup {
                     input name="code" value=[code.as_ref().map(|code| code.as_str())] required[needs_code] pattern=(CODE_PATTERN)
                         autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="60";
                 }
-                @if needs_code {
+                @if needs_code && can_look_up(submission) {
                     label { "Time on the receipt"
                         input name="time" value=[item.read().and_then(|read| read.time).map(|time| time.expose())] pattern=(TIME_PATTERN)
                             placeholder="14:05:33" inputmode="numeric" autocomplete="off" maxlength="8";
                     }
                     p.soft { "With code and time, " kbd { "Enter" } " asks the tax authority first. Without a time, it accepts at once." }
                     div.looked role="status" {}
+                }
+                @if needs_code {
                     label.inline { input name="without" type="checkbox" value="yes"; " The code cannot be read: accept without it" }
                 }
             }
@@ -431,7 +425,7 @@ fn related_submissions(item: &ReviewItem) -> Markup {
         }
         @if !is_spot_check {
             p {
-                a href=(waiting::path_of_same(&this.scope, this.submission_id, &same)) { "Waiting with the same basket" }
+                a href=(waiting::path_of_same(&this.scope, this.submission_id, &same, 0)) { "Waiting with the same basket" }
                 @if !same.is_empty() { ", " (same.len()) " or more others" }
             }
         }

@@ -11,11 +11,21 @@ pub(super) fn path(scope: &Scope) -> String {
     format!("{}/review/waiting", path_of(scope))
 }
 
-/// The list of those with the basket of `id`, and `named`, such as those with its file.
-pub(super) fn path_of_same(scope: &Scope, id: SubmissionId, named: &[SubmissionId]) -> String {
+/// The list of those with the basket of `id` on the page `from`, and `named`, such as those with its
+/// file.
+pub(super) fn path_of_same(
+    scope: &Scope,
+    id: SubmissionId,
+    named: &[SubmissionId],
+    from: usize,
+) -> String {
     let named: Vec<_> = named.iter().map(SubmissionId::to_string).collect();
-    let (id, named) = (id.to_string(), named.join(","));
-    with_query(&path(scope), &[("same", &id), ("named", &named)])
+    let (id, named, from) = (id.to_string(), named.join(","), from.to_string());
+    let fields = [("same", id), ("named", named), ("from", from)];
+    let fields = fields
+        .each_ref()
+        .map(|(name, value)| (*name, value.as_str()));
+    with_query(&path(scope), &fields)
 }
 
 fn path_of_review(submission: &Submission) -> String {
@@ -36,7 +46,8 @@ pub(super) async fn list(
         Ok(id) => {
             let named = query.get("named").split(',');
             let named: Vec<_> = named.filter_map(|id| id.parse().ok()).collect();
-            same(&page.alike(id, &named), &scope, now)
+            let alike = page.alike(&tables, &scope, id, &named).await?;
+            same(&alike, &scope, from, now)
         }
         Err(_) => by_reason(&page, &scope, query.get("reason"), from, now),
     };
@@ -86,7 +97,7 @@ fn by_reason(
             button { "Show" }
         }
         @if shown.is_empty() { p { "None." } }
-        @else { (submissions(&shown, now, |one| html! { td { a href=(path_of_same(scope, one.submission_id, &[])) { "same basket" } } })) }
+        @else { (submissions(&shown, now, |one| html! { td { a href=(path_of_same(scope, one.submission_id, &[], from)) { "same basket" } } })) }
         @if page.total > end {
             p { a href=(with_query(&path(scope), &[("from", &end.to_string()), ("reason", chosen)])) { "The next " (PAGE.min(page.total - end)) } }
         }
@@ -121,20 +132,25 @@ fn seen(submission: &Submission) -> String {
     format!("{}:{}", submission.submission_id, submission.revision)
 }
 
-fn same(alike: &[&Submission], scope: &Scope, now: Timestamp) -> Markup {
-    let all: Vec<_> = alike.iter().map(|one| seen(one)).collect();
+fn same(alike: &[Submission], scope: &Scope, from: usize, now: Timestamp) -> Markup {
+    let all: Vec<_> = alike.iter().map(seen).collect();
+    let shown: Vec<_> = alike.iter().collect();
     let reasons: Vec<_> = REASONS
         .into_iter()
         .map(|(_, key)| (key.as_str(), words(key.as_str())))
         .collect();
     let reasons = reasons.iter().map(|(key, words)| (*key, words.as_str()));
     html! {
-        p { (alike.len()) " of the " (PAGE) " longest waiting have the same products, shop and day, or the same receipt or photo." }
+        p {
+            "Same products, shop and day, or the same receipt or photo, among "
+            @if from == 0 { "the " (PAGE) " longest waiting" } @else { "numbers " (from + 1) " to " (from + PAGE) " of those waiting" }
+            ": " (alike.len()) "."
+        }
         @if alike.is_empty() { p { "It does not wait any more." } }
         @else {
             form method="post" action=(path(scope)) {
                 (hidden("all", &all.join(",")))
-                (submissions(alike, now, |one| html! {
+                (submissions(&shown, now, |one| html! {
                     td { label.inline { input type="checkbox" name=(seen(one)) value="yes" checked; " reject" } }
                 }))
                 (select("reason", "Reason", reasons, MessageKey::ReceiptAlreadyUsed.as_str(), true))
@@ -175,26 +191,31 @@ pub(super) async fn reject_many(
         let content = confirmation(&campaign, &scope, &chosen, reason);
         return Ok(framed("Reject together", &scope, content));
     }
+    let as_shown = |one: &str| -> Option<(SubmissionId, u32)> {
+        let (id, revision) = one.split_once(':')?;
+        Some((id.parse().ok()?, revision.parse().ok()?))
+    };
+    let chosen: Option<Vec<_>> = chosen.into_iter().map(as_shown).collect();
+    let chosen = chosen.ok_or_else(|| no_field("submission"))?;
     let locks = tables.review_locks()?;
     let by = tables.audit.operator_name().await?;
     let holder = format!("{by} {}", hex::encode(random::bytes::<16>()));
     let (mut rejected, mut left) = (0, Vec::new());
-    for one in chosen {
-        let seen = one.split_once(':');
-        let seen = seen.and_then(|(id, revision)| Some((id.parse().ok()?, revision.parse().ok()?)));
-        let Some(seen) = seen else {
-            return Err(no_field("submission").into());
-        };
-        let (id, _) = seen;
-        let rejection = reject(&tables, &locks, &scope, seen, reason, (&holder, now)).await?;
-        match rejection {
-            Rejection::Rejected => rejected += 1,
-            Rejection::HeldBy(by) => left.push((id, format!("open with {by} right now"))),
-            Rejection::Refused(failure) if failure.code == MOVED => {
-                left.push((id, changed(&tables, &scope, id, &failure).await?));
+    for shown in chosen {
+        let (id, _) = shown;
+        let why = match reject(&tables, &locks, &scope, shown, reason, (&holder, now)).await {
+            Rejection::Rejected => {
+                rejected += 1;
+                continue;
             }
-            Rejection::Refused(failure) => left.push((id, page_message(&failure))),
-        }
+            Rejection::HeldBy(by) => format!("open with {by} right now"),
+            Rejection::Refused(failure) if failure.code == MOVED => {
+                let changed = changed(&tables, &scope, id, &failure).await;
+                changed.unwrap_or_else(|failure| page_message(&failure))
+            }
+            Rejection::Refused(failure) => page_message(&failure),
+        };
+        left.push((id, why));
     }
     let content = html! {
         p role="status" { (rejected) " rejected as " (words(reason.as_str())) ", each with its own row in the log." }

@@ -207,9 +207,8 @@ async fn a_prize_is_shown_to_a_second_person_with_who_was_the_first() {
     assert_eq!(shown(&stack, &waiting).await["instant_win"], "A kettle");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_submission_of_a_partner_is_not_shown_as_a_receipt() {
-    let stack = Stack::with_chai().await;
+/// A submission whose partner may have redeemed the code.
+async fn maybe_redeemed(stack: &Stack) -> Submission {
     let asked = PartnerProgress {
         attempts: 3,
         maybe_redeemed: true,
@@ -226,7 +225,14 @@ async fn a_submission_of_a_partner_is_not_shown_as_a_receipt() {
         reasons: vec!["partner_unanswered".to_owned()],
         ..left
     };
-    write(&stack, &left, None).await;
+    write(stack, &left, None).await;
+    left
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_submission_of_a_partner_is_not_shown_as_a_receipt() {
+    let stack = Stack::with_chai().await;
+    maybe_redeemed(&stack).await;
     let screen = Screen::open(&stack).await;
     let card = screen.send(200, "next", "").await;
     assert_contains!(card, "asked 3 times", "may have redeemed the code");

@@ -1,6 +1,9 @@
 //! Links to one receipt, and the list of what waits.
 
+use service_tests::interceptor::Interceptor;
+
 use super::*;
+use crate::console::Served;
 
 const LIST: &str = "/campaigns/chai-bora-2026/live/review/waiting";
 
@@ -54,21 +57,26 @@ async fn list_has_what_waits_by_reason() {
     assert_lacks!(some, &other);
 }
 
+fn claims(qty: u32) -> impl FnOnce(Submission) -> Submission {
+    move |submission| Submission {
+        claimed: Some(DeclaredPurchase {
+            items: vec![DeclaredItem {
+                key: "chai".to_owned(),
+                qty,
+            }],
+            branch: None,
+        }),
+        ..submission
+    }
+}
+
+fn seen(one: &Submission) -> String {
+    format!("{}:{}", one.submission_id, one.revision)
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn receipts_of_a_basket_are_rejected_together_once() {
     let stack = Stack::with_chai().await;
-    let claims = |qty| {
-        move |submission: Submission| Submission {
-            claimed: Some(DeclaredPurchase {
-                items: vec![DeclaredItem {
-                    key: "chai".to_owned(),
-                    qty,
-                }],
-                branch: None,
-            }),
-            ..submission
-        }
-    };
     let reviewed = with_receipt(&stack, typed(), claims(2)).await;
     // Only the first is on the screen.
     let _screen = Screen::with_first(&stack).await;
@@ -83,7 +91,6 @@ async fn receipts_of_a_basket_are_rejected_together_once() {
         .await;
     assert_eq!(page.matches("type=\"checkbox\"").count(), 3, "{page}");
     assert_lacks!(page, other.reference().to_string());
-    let seen = |one: &Submission| format!("{}:{}", one.submission_id, one.revision);
     let all = [&reviewed, &one, &two].map(seen);
     let reason = "reason=receipt_already_used";
     let ticked = all.iter().map(|one| format!("&{one}=yes"));
@@ -118,4 +125,76 @@ async fn receipts_of_a_basket_are_rejected_together_once() {
     for nothing in [reason.to_owned(), format!("reason=entered&all={}", all[0])] {
         operator.post_for(422, LIST, &nothing).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn named_receipts_are_compared_with_any_page() {
+    let stack = Stack::with_chai().await;
+    let first = with_receipt(&stack, typed(), claims(2)).await;
+    let later = NOW.after(Duration::from_secs(1));
+    let waits_since = |submission| Submission {
+        settling: Some(PendingSettlement::due_at(NOW, None).escalate(later)),
+        ..claims(2)(submission)
+    };
+    with_receipt(&stack, typed(), waits_since).await;
+    let operator = SignedIn::to(&stack).await;
+    let second_page = operator.page(&format!("{LIST}?from=1")).await;
+    assert_contains!(second_page, "&amp;from=1\"");
+    let same = format!("{LIST}?same={}", first.submission_id);
+    let one_other = operator.page(&format!("{same}&from=1")).await;
+    assert_contains!(one_other, "numbers 2 to 501 of those waiting: 2.");
+    let beyond = operator.page(&format!("{same}&from=2")).await;
+    assert_contains!(beyond, first.reference().to_string(), ": 1.");
+    let unknown = random::submission_id();
+    let none = operator.page(&format!("{LIST}?same={unknown}")).await;
+    assert_contains!(none, "It does not wait any more");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn redeemed_codes_are_left_by_a_rejection_of_many() {
+    let stack = Stack::with_chai().await;
+    let redeemed = maybe_redeemed(&stack).await;
+    let other = with_receipt(&stack, typed(), as_it_is).await;
+    let operator = SignedIn::to(&stack).await;
+    let all = [&redeemed, &other].map(seen).join(",");
+    let chosen = format!("reason=receipt_already_used&chosen={all}");
+    let said = operator.post_for(200, LIST, &chosen).await.text;
+    assert_contains!(
+        said,
+        "1 rejected as already used",
+        redeemed.reference().to_string(),
+        "may have redeemed the code"
+    );
+    assert_eq!(shown(&stack, &redeemed).await["state"], "unknown");
+    assert_eq!(shown(&stack, &other).await["state"], "rejected");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn failure_between_rejections_hides_none_of_them() {
+    let stack = Stack::with_chai().await;
+    let first = with_receipt(&stack, typed(), as_it_is).await;
+    let second = with_receipt(&stack, typed(), as_it_is).await;
+    let hold = Interceptor::default();
+    let variables = ["AWS_ENDPOINT_URL_DYNAMODB"];
+    let env = hold.in_front_of_all(&variables, &stack.env).await;
+    let console = Served::start_with(&stack, env).await;
+    let operator = console.sign_in().await;
+    hold.select(|_, body| body.contains("review_locks#") && !body.contains("UpdateExpression"));
+    let all = [&first, &second].map(seen).join(",");
+    let chosen = format!("reason=receipt_already_used&chosen={all}");
+    let denying = async {
+        // The first one is written, and its lock is not released yet.
+        hold.reached().await;
+        hold.deny(true);
+        hold.release();
+    };
+    let (reply, ()) = tokio::join!(operator.post_for(200, LIST, &chosen), denying);
+    assert_contains!(
+        reply.text,
+        "1 rejected as already used",
+        "Not rejected",
+        second.reference().to_string()
+    );
+    assert_eq!(shown(&stack, &first).await["state"], "rejected");
+    assert_eq!(shown(&stack, &second).await["state"], "pending");
 }
