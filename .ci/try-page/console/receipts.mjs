@@ -6,23 +6,58 @@ import { decideBy, seen } from '../stage.mjs';
 
 // Demo receipts that wait for a person.
 const WAITING = 100;
+// A look at an answer, a little longer than the page asks for.
+const UNSEEN_MS = 550;
 
 export default function ({ visit, look, screenshots }) {
   /** The tax authority's record is shown before the decision, and forgotten with another code. */
   async function tryLookUp(page, form) {
     const looked = form.locator('.looked');
-    await form.locator('[name=code]').fill('GOOD010099');
+    // Bought before every receipt of the demo was sent.
+    await form.locator('[name=code]').fill('GOOD01260102101530');
     await form.locator('[name=time]').fill('25:00');
     await page.keyboard.press('Enter');
     await form.locator('.missing', { hasText: 'hours and minutes' }).waitFor();
     await form.locator('[name=time]').fill('10:15:30');
+    const entries = () => form.locator('[name=entries]').inputValue();
+    const said = (text) => form.locator('.missing', { hasText: text }).waitFor();
+    // A busy page saw the answer later.
+    const enter = async (how) => {
+      do {
+        await page.keyboard.up('Enter');
+        await page.waitForTimeout(UNSEEN_MS);
+        await page.keyboard[how]('Enter');
+      } while ((await form.locator('.missing').textContent()).includes('only just appeared'));
+    };
+    // A failure answers nothing, so Enter asks again.
+    await page.route('**/lookup', (route) => route.fulfill({ status: 422, body: 'Busy just now.' }), { times: 1 });
     await page.keyboard.press('Enter');
-    await page.keyboard.press('Enter');
-    await looked.locator('[data-answer=found]', { hasText: 'DUKA KUU' }).waitFor();
-    assert.ok(await form.isVisible(), 'it decides nothing');
+    await looked.getByText('Busy just now.').waitFor();
+    await enter('down');
+    await looked.locator('[data-clear]', { hasText: 'DUKA KUU' }).waitFor();
+    await page.waitForTimeout(UNSEEN_MS);
+    await page.keyboard.down('Enter');
+    await page.keyboard.up('Enter');
+    assert.ok(await form.isVisible(), 'a held key decides nothing');
     await look(page, 'review-accept');
+    await form.locator('[name=code]').fill('MANY01260102101530');
+    await form.evaluate(async (form) => {
+      form.requestSubmit();
+      while (!form.querySelector('[data-clear]')) await new Promise(requestAnimationFrame);
+      form.requestSubmit();
+    });
+    await said('only just appeared');
+    assert.ok(await form.isVisible(), 'nor does a press before the answer was seen');
+    assert.notEqual(await entries(), '1');
+    await form.locator('[name=code]').fill('VOID010099');
+    assert.equal(await entries(), '1', 'the number was about another code');
+    assert.equal(await looked.textContent(), '', 'and so was the answer');
+    await page.keyboard.press('Enter');
+    await looked.getByText('receipt_cancelled').waitFor();
+    await enter('press');
+    await said('Enter does not accept this receipt');
+    assert.ok(await form.isVisible(), 'the button does');
     await form.locator('[name=code]').fill('NONE010099');
-    assert.equal(await looked.textContent(), '', 'the answer was about another code');
     await page.keyboard.press('Enter');
     await looked.getByText('does not know this code').waitFor();
     await form.locator('[name=time]').fill('');
@@ -68,7 +103,7 @@ export default function ({ visit, look, screenshots }) {
     await link.click();
     await page.locator('.card:visible', { hasText: reference }).waitFor();
     await page.locator('.card:visible').getByText('Waiting with the same basket').click();
-    await page.getByText('longest waiting have the same products').waitFor();
+    await page.getByText('or the same receipt or photo, among').waitFor();
     await page.click('text=Reject those ticked');
     await page.getByText('Each consumer will read').waitFor();
     await look(page, 'waiting-reject');

@@ -5,7 +5,7 @@ const AHEAD = 3;
 const HEARTBEAT_MS = 30_000;
 // A hidden page keeps no locks.
 const LEAVE_AFTER_MS = 5 * 60_000;
-// A receipt has to be seen before a key decides it.
+// A receipt, or the tax authority’s answer, has to be seen before a key decides.
 const UNSEEN_MS = 400;
 // Answers this close may be keys meant for something else, and are taken back together.
 const BURST_MS = 1_000;
@@ -20,9 +20,13 @@ const UNSEEN = 'This key did not count: the receipt had only just appeared. Pres
 const CODE_MISSING = 'Type the receipt’s code, or tick that it cannot be read.';
 const CODE_INVALID = 'A receipt’s code has 6 to 40 letters and digits. Read it from the receipt again.';
 const TIME_INVALID = 'A receipt’s time has hours and minutes, such as 14:05:33.';
+const ANSWER_UNSEEN = 'This did not count: the answer had only just appeared. Read it, then press again.';
+const NOT_BY_ENTER = 'Enter does not accept this receipt. Read the answer, then use the button to accept it, or go back to reject it.';
 const LOOKING_UP = 'The tax authority is asked. Wait for the answer, or clear the time to accept without it.';
 const ENTRIES_INVALID = 'Type how many entries it gets.';
 
+// The look-up of a form's code and time; forgotten with another code or time.
+const lookUps = new WeakMap();
 let cards = [];
 // Unwritten answers, earliest first. Sent ones cannot be taken back.
 let answers = [];
@@ -177,6 +181,7 @@ function openForm(card) {
   const form = formOf(card);
   form.hidden = false;
   form.querySelector('.missing').textContent = '';
+  countFromSeen(card);
   const photo = photoOf(card);
   photo.classList.remove('zoomed');
   photo.classList.add('near');
@@ -200,28 +205,57 @@ function toLookUp(form) {
 async function lookUp(card) {
   const form = formOf(card);
   const looked = form.querySelector('.looked');
-  const asked = toLookUp(form);
   const { code, time, entries } = form.elements;
-  form.dataset.asked = asked;
+  const asked = { about: toLookUp(form), isAnswered: false, isFound: false, countsFrom: Infinity };
+  lookUps.set(form, asked);
   looked.textContent = 'The tax authority is asked …';
   const reply = await send('lookup', { id: card.dataset.id, code: code.value, time: time.value });
   const text = await textOf(reply);
-  if (form.dataset.asked !== asked) return;
-  form.dataset.answered = asked;
+  if (lookUps.get(form) !== asked) return;
   form.querySelector('.missing').textContent = '';
   if (reply.ok) looked.innerHTML = text;
   else looked.textContent = text;
-  const counted = looked.querySelector('[data-entries]')?.dataset.entries;
-  if (counted && entries.value === entries.defaultValue) entries.value = counted;
+  const found = looked.querySelector('[data-answer=found]');
+  asked.isAnswered = true;
+  asked.isFound = Boolean(found);
+  asked.isClear = found?.matches('[data-clear]');
+  const counted = found?.dataset.entries;
+  if (counted && entries.value === entries.defaultValue) {
+    asked.filledIn = counted;
+    entries.value = counted;
+  }
+  countFromSeen(card);
 }
 
-/** Forgets the answer about another code or time. */
+/** Submits count once the answer was seen. */
+async function countFromSeen(card) {
+  const asked = lookUps.get(formOf(card));
+  if (!asked) return;
+  asked.countsFrom = Infinity;
+  await painted(card);
+  asked.countsFrom = performance.now() + UNSEEN_MS;
+}
+
+/** The reason why this press accepts nothing, if the tax authority’s answer is one. */
+function refusal(form, at, isEnter) {
+  const asked = lookUps.get(form);
+  if (!asked) return undefined;
+  if (!asked.isAnswered) return LOOKING_UP;
+  if (at < asked.countsFrom) {
+    asked.countsFrom = Math.max(asked.countsFrom, at + UNSEEN_MS);
+    return ANSWER_UNSEEN;
+  }
+  return isEnter && asked.isFound && !asked.isClear ? NOT_BY_ENTER : undefined;
+}
+
+/** Forgets the answer about another code or time, with the number of entries it gave. */
 function forgetLookUp(form) {
-  const looked = form.querySelector('.looked');
-  if (!looked || form.dataset.asked === toLookUp(form)) return;
-  delete form.dataset.asked;
-  delete form.dataset.answered;
-  looked.replaceChildren();
+  const asked = lookUps.get(form);
+  if (!asked || asked.about === toLookUp(form)) return;
+  const { entries } = form.elements;
+  if (entries.value === asked.filledIn) entries.value = entries.defaultValue;
+  lookUps.delete(form);
+  form.querySelector('.looked').replaceChildren();
 }
 
 /** The first incomplete field, and the reason. */
@@ -238,18 +272,16 @@ review.addEventListener('submit', (event) => {
   const [field, text] = missing(form.elements);
   form.querySelector('.missing').textContent = text ?? '';
   if (field) return field.focus();
-  const asked = toLookUp(form);
-  if (asked && form.dataset.asked !== asked) return lookUp(form.closest('.card'));
-  if (asked && form.dataset.answered !== asked) {
-    form.querySelector('.missing').textContent = LOOKING_UP;
-    return undefined;
-  }
+  const refused = refusal(form, event.timeStamp, false);
+  form.querySelector('.missing').textContent = refused ?? '';
+  if (refused) return undefined;
+  if (toLookUp(form) && !lookUps.get(form)?.isFound) return lookUp(form.closest('.card'));
   answer(form.closest('.card'), { verdict: 'accept', ...Object.fromEntries(new FormData(form)) }, 'accepted');
 });
 review.addEventListener('input', ({ target }) => {
   const { code, without } = target.form.elements;
-  forgetLookUp(target.form);
   if (target === without) code.disabled = without.checked;
+  forgetLookUp(target.form);
   // The rest of a code may follow, but no other character.
   const isCode = !code || code.disabled || !/[^\s\p{Pd}\p{L}\p{N}]/u.test(code.value);
   target.form.querySelector('.missing').textContent = isCode ? '' : CODE_INVALID;
@@ -337,6 +369,15 @@ function press(key, at) {
   return true;
 }
 
+/** Keeps a held Enter, and one too many, from accepting. The button is pressed on purpose. */
+function pressEnter(event) {
+  const { target } = event;
+  if (!target.matches('.accepting input, .accepting button:not([type])')) return;
+  const refused = refusal(target.form, event.timeStamp, target.matches('input'));
+  if (event.repeat || refused) event.preventDefault();
+  if (refused) target.form.querySelector('.missing').textContent = refused;
+}
+
 document.addEventListener('keydown', (event) => {
   if (hasLeft) return location.reload();
   usedAt = performance.now();
@@ -345,6 +386,7 @@ document.addEventListener('keydown', (event) => {
     closeForm(cards[0]);
     return show();
   }
+  if (event.key === 'Enter') return pressEnter(event);
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.key.length > 1) return;
   // Users of speech input or screen readers turn single keys off.
   if (event.target.closest('input:not([type=checkbox]), textarea, select') || !byId('single-keys').checked) return;

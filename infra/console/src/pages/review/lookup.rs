@@ -35,7 +35,7 @@ pub(super) async fn look_up(console: Console, form: Form) -> Reply<Html<String>>
     let looking_up =
         ops_core::review::lookup::look_up(&tables, &submission, &campaign, key, || console.now());
     let answer = match Box::pin(looking_up).await? {
-        ReceiptLookup::Found(receipt) => found(&receipt, &campaign),
+        ReceiptLookup::Found(receipt) => found(&receipt, &campaign, &submission),
         ReceiptLookup::NotFound(answer) => not_found(&answer),
         ReceiptLookup::Busy => not_found_because(
             "busy",
@@ -94,12 +94,16 @@ fn not_found_because(answer: &str, why: &str, next: &str) -> Markup {
     }
 }
 
-fn found(found: &FoundReceipt, campaign: &Campaign) -> Markup {
+fn found(found: &FoundReceipt, campaign: &Campaign, submission: &Submission) -> Markup {
     let FoundReceipt {
         record,
         judgement,
         entered,
     } = found;
+    let verified = judgement.as_ref().and_then(entries);
+    let is_clear = verified.is_some() && entered.is_none();
+    // A second person accepts with the first one's number.
+    let filled_in = verified.filter(|_| submission.first_acceptance().is_none());
     let entered = html! {
         @match entered {
             Some(other) => {
@@ -120,8 +124,9 @@ fn found(found: &FoundReceipt, campaign: &Campaign) -> Markup {
         ("Entered before", entered),
     ];
     html! {
-        div data-answer="found" data-entries=[judgement.as_ref().and_then(entries)] {
-            p.good { "The tax authority has this receipt. " kbd { "Enter" } " accepts it." }
+        div data-answer="found" data-entries=[filled_in] data-clear[is_clear] {
+            @if is_clear { p.good { "The tax authority has this receipt. " kbd { "Enter" } " accepts it." } }
+            @else { p { b { "The tax authority has this receipt." } " Read on before you decide; to accept it, use the button." } }
             (facts(&known))
             details {
                 summary { (number(i64::try_from(record.items.len()).unwrap_or(i64::MAX))) " items" }

@@ -2,11 +2,14 @@
 
 use common::config::RETRY_SPEEDUP;
 use common::domain::Dependency;
+use common::domain::scope::Environment;
+use common::domain::submission::OperatorDecision;
+use common::domain::submission::approval::{Acceptance, Approval, ProposedChange};
 use common::store::turns::Turns;
 
 use super::*;
 use crate::console::Served;
-use crate::support::CHAI;
+use crate::support::{CHAI, chai};
 
 /// Products of the simulated tax authority's first shop.
 const RECEIPTS: &str = "receipt:
@@ -56,7 +59,8 @@ async fn record_is_shown_before_the_decision() {
     assert_contains!(text, "1 x Chai Bora 250 g", "accept it with 1 entry");
     assert_contains!(
         text,
-        "data-entries=\"1\"",
+        "data-entries=\"1\" data-clear",
+        "</kbd> accepts it",
         "<dt>Entered before</dt><dd>no</dd>"
     );
     assert_eq!(shown(&stack, &first).await["state"], "pending");
@@ -67,6 +71,7 @@ async fn record_is_shown_before_the_decision() {
     let looked = about(&second, "GOOD010001", "10:15:30");
     let text = other.send(200, "lookup", &looked).await;
     assert_contains!(text, "<mark>yes</mark>", first.reference().to_string());
+    assert_lacks!(text, "data-clear", "accepts it");
     assert_eq!(slots(&stack).await, 2, "a slot each");
     let rows = stack.json("audit list").await.to_string();
     assert_eq!(rows.matches("submission.look_up").count(), 2);
@@ -94,6 +99,7 @@ async fn each_answer_has_its_own_words_and_decides_nothing() {
         let looked = about(&waiting, code, time);
         let text = screen.send(200, "lookup", &looked).await;
         assert_contains!(text, words);
+        assert_lacks!(text, "data-clear", "accepts it");
     }
     assert_eq!(shown(&stack, &waiting).await["state"], "pending");
     let by_hand = answer_to(&waiting, "verdict=accept&code=DEAD010001&entries=1");
@@ -120,4 +126,60 @@ async fn nothing_is_asked_without_a_receipt_code_and_time() {
     let text = of_juma.send(409, "lookup", &looked).await;
     assert_contains!(text, "Another reviewer has this receipt");
     assert_eq!(slots(&stack).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn number_of_the_first_person_is_not_filled_in_again() {
+    let stack = with_receipts().await;
+    let acceptance = Acceptance {
+        entries: 3,
+        purchase: None,
+    };
+    let decision = OperatorDecision {
+        by: "juma".to_owned(),
+        at: NOW,
+        why: None,
+        confirmed: None,
+        identity: None,
+    };
+    let accepted = |submission| Submission {
+        approval: Some(Approval {
+            change: ProposedChange::Accept(acceptance),
+            decision,
+        }),
+        ..submission
+    };
+    let waiting = with_receipt(&stack, photo(None), accepted).await;
+    let screen = quick_screen(&stack).await;
+    let looked = about(&waiting, "GOOD010001", "10:15:30");
+    let text = screen.send(200, "lookup", &looked).await;
+    assert_contains!(text, "accept it with 1 entry", "accepts it");
+    assert_lacks!(text, "data-entries");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tax_authority_is_not_asked_about_a_test_receipt() {
+    let stack = with_receipts().await;
+    let in_test = |submission| Submission {
+        scope: chai(Environment::Test),
+        ..submission
+    };
+    let waiting = with_receipt(&stack, photo(None), in_test).await;
+    let console = Served::start(&stack).await;
+    let operator = console.sign_in().await;
+    let review = REVIEW.replace("/live/", "/test/");
+    let page = operator.page(&review).await;
+    let Screen { operator, name } = Screen::on(operator, &page);
+    let (next, lookup) = (format!("{review}/next"), format!("{review}/lookup"));
+    let fields = format!("screen={name}");
+    let card = operator.post_for(200, &next, &fields).await.text;
+    assert_contains!(card, "name=\"code\"", "name=\"without\"");
+    assert_lacks!(card, "name=\"time\"", "asks the tax authority");
+    let looked = about(&waiting, "TEST0REVIEW", "10:15:30");
+    let looked = format!("screen={name}&{looked}");
+    let said = operator.post_for(422, &lookup, &looked).await;
+    assert_contains!(said.text, "not asked about a test receipt");
+    assert_eq!(slots(&stack).await, 0);
+    let actions = stack.audit_actions().await;
+    assert!(!actions.contains(&"submission.look_up".to_owned()));
 }
