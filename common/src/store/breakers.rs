@@ -15,7 +15,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::table::Table;
-use super::write::Sent;
+use super::write::{Sent, Write};
 use super::{Item, StoreResult, coordination, number, read_number, read_time};
 use crate::cache::Cache;
 use crate::config::{self, ConfigError, Env};
@@ -34,6 +34,7 @@ const UNTRIED_GRACE: Duration = Duration::from_secs(90);
 /// Time without reading a breaker that had no failures.
 const MAX_CLOSED_AGE: Duration = Duration::from_secs(1);
 const READING: &str = "reading a breaker";
+const CLOSING: &str = "closing a breaker";
 const SLOW_UNTIL: &str = "slow_until";
 /// Renewed by a row of slow answers.
 const SLOW_TIME: Duration = Duration::from_mins(2);
@@ -117,8 +118,14 @@ impl Breakers {
 
     /// Closes the breaker after a request that succeeded beside it, such as a test.
     pub async fn close(&self, breaker: &str) -> StoreResult<()> {
-        let delete = self.table.delete(key(breaker));
-        delete.send("closing a breaker").await.map(drop)
+        let closing = self.closing(breaker).when_present(OPEN_UNTIL);
+        closing.send(CLOSING).await.map(drop)
+    }
+
+    /// An endpoint that answers slowly still does.
+    fn closing(&self, breaker: &str) -> Write {
+        let update = self.table.update(key(breaker));
+        update.remove([FAILED, FAILED_PROBES, OPEN_UNTIL, UNTRIED_UNTIL])
     }
 
     /// `breaker` names the campaign or endpoint; `was_tried` if an earlier request of the subject
@@ -272,15 +279,15 @@ impl Breakers {
         if grant.failed.is_empty() {
             return Ok(());
         }
-        let delete = self.table.delete(key(breaker));
-        let delete = match grant.probe {
-            Some(probe) => delete.when_equal(OPEN_UNTIL, probe.leased_until),
+        let closing = self.closing(breaker);
+        let closing = match grant.probe {
+            Some(probe) => closing.when_equal(OPEN_UNTIL, probe.leased_until),
             // One of many at once: it ends a row of failures, but opens nothing that they closed.
-            None => delete
+            None => closing
                 .when("size(#failed) < :max")
                 .bind(":max", MAX_FAILURES),
         };
-        delete.send("closing a breaker").await.map(drop)
+        closing.send(CLOSING).await.map(drop)
     }
 }
 
