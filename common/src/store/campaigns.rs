@@ -6,7 +6,8 @@ use super::batch::{BatchGet, BatchItems};
 use super::table::list;
 use super::write::Write;
 use super::{Item, StoreResult, from_record, number, transaction};
-use crate::domain::{Campaign, CampaignSlug, Timestamp};
+use crate::domain::webhook::Endpoint;
+use crate::domain::{Campaign, CampaignSlug, Environment, Scope, Timestamp};
 
 pub const KEY: &str = "slug";
 pub const VARIABLE: &str = "CAMPAIGNS_TABLE";
@@ -98,28 +99,41 @@ impl Campaigns {
             let put = self.table.put(slug, campaign).set(REVISION, revision);
             return put.when_absent(KEY);
         };
+        let with_webhooks = Campaign {
+            webhooks: before.campaign.webhooks,
+            ..campaign.clone()
+        };
         let update = self
             .table
             .update(slug)
-            .merge(&before.item, Some(&before.campaign), campaign)
+            .merge(&before.item, Some(&before.campaign), &with_webhooks)
             .set(REVISION, revision)
             .when_equal(REVISION, before.revision);
         let is_kept = before.campaign.paused == campaign.paused;
         update.remove((!is_kept).then_some(PAUSE_CHANGE))
     }
 
-    /// Part of adding (1) or removing (-1) an endpoint. It makes no revision: it is no part of a
-    /// campaign's file.
-    pub(crate) fn count_webhooks(&self, slug: &CampaignSlug, change: i32) -> Write {
-        let update = self.table.update(slug.as_str()).when_present(KEY);
-        update.add(WEBHOOKS, number(change))
+    /// Part of adding an endpoint, refused if the scope has [`Endpoint::MAX_PER_SCOPE`].
+    pub(crate) fn add_webhook(&self, scope: &Scope) -> Write {
+        let count = webhooks_of(scope.environment);
+        self.count_webhook(scope, 1)
+            .when(&format!(
+                "attribute_not_exists(#{count}) OR #{count} < :max"
+            ))
+            .bind(":max", Endpoint::MAX_PER_SCOPE)
     }
 
-    /// [`Self::count_webhooks`] of one more, unless another was added or removed since `before`.
-    pub(crate) fn add_webhook(&self, before: &Campaign) -> Write {
-        self.count_webhooks(&before.slug, 1)
-            .when("attribute_not_exists(#webhooks) OR #webhooks = :before")
-            .bind(":before", before.webhooks)
+    /// Part of removing an endpoint.
+    pub(crate) fn remove_webhook(&self, scope: &Scope) -> Write {
+        let update = self.count_webhook(scope, -1);
+        update.when("#webhooks > :none").bind(":none", 0)
+    }
+
+    /// It makes no revision: the counts are no part of a campaign's file.
+    fn count_webhook(&self, scope: &Scope, change: i32) -> Write {
+        let update = self.table.update(scope.campaign.as_str());
+        let update = update.when_present(KEY).add(WEBHOOKS, number(change));
+        update.add(webhooks_of(scope.environment), number(change))
     }
 
     /// False if there is no such campaign.
@@ -132,6 +146,13 @@ impl Campaigns {
             .when_present(KEY)
             .send("turning the pause switch")
             .await
+    }
+}
+
+fn webhooks_of(environment: Environment) -> &'static str {
+    match environment {
+        Environment::Test => "webhooks_test",
+        Environment::Live => "webhooks_live",
     }
 }
 

@@ -30,9 +30,6 @@ const STATUS: &str = "status";
 /// Both secrets sign for so long after a rotation.
 const ROTATION: Duration = Duration::from_hours(24);
 
-/// More than can be added to a campaign at once.
-const MAX_ADDITIONS: usize = 2 * Endpoint::MAX_PER_SCOPE + 1;
-
 const LISTING_ALL: &str = "listing all endpoints";
 const READING: &str = "reading an endpoint";
 const WRITING: &str = "writing an endpoint";
@@ -125,20 +122,8 @@ impl WebhookEndpoints {
             .set(SECRET_VERSION, &version.id)
             .set_attribute(SECRET, encrypted(&version, context, secret.key(), WRITING)?)
             .when_absent(SORT);
-        // Another that is added or removed after the list was read fails the condition.
-        for _ in 0..MAX_ADDITIONS {
-            let campaign = self.campaigns.get(&scope.campaign).await?;
-            let campaign =
-                campaign.ok_or_else(|| StoreError::new(WRITING, "its campaign is not there"))?;
-            if self.list(scope).await?.len() >= Endpoint::MAX_PER_SCOPE {
-                return Ok(false);
-            }
-            let writes = vec![put.clone(), self.campaigns.add_webhook(&campaign)];
-            if transaction::write_all(writes, "adding an endpoint").await? {
-                return Ok(true);
-            }
-        }
-        Err(StoreError::new(WRITING, "others kept adding endpoints"))
+        let writes = vec![put, self.campaigns.add_webhook(scope)];
+        transaction::write_all(writes, "adding an endpoint").await
     }
 
     /// Secrets to sign with, the current one first; empty if the endpoint was removed.
@@ -281,7 +266,7 @@ impl WebhookEndpoints {
             .delete(scope.to_string())
             .sort(SORT, endpoint.endpoint.as_str())
             .when_equal(REVISION, endpoint.revision);
-        let campaign = self.campaigns.count_webhooks(&scope.campaign, -1);
+        let campaign = self.campaigns.remove_webhook(scope);
         transaction::write_all(vec![delete, campaign], "removing an endpoint").await
     }
 

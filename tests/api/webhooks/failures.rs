@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use common::domain::campaign::Campaign;
 use common::domain::scope::Environment;
 use common::domain::webhook::{
     DeliveryFailure, DeliveryStatus, Endpoint, EndpointId, EndpointStatus, SignatureKind,
@@ -293,6 +294,54 @@ async fn endpoints_added_at_once_are_five_at_most() {
     assert_eq!(count, Endpoint::MAX_PER_SCOPE - 1);
     let listed = endpoints.list(&first.scope).await;
     assert_eq!(listed.expect("the table").len(), Endpoint::MAX_PER_SCOPE);
+}
+
+#[tokio::test]
+async fn each_environment_counts_its_own_endpoints() {
+    let set_up = set_up(Answer::Status(200)).await;
+    let webhooks = &set_up.webhooks;
+    let live = set_up.campaign.scope(Environment::Live);
+    let (url, types) = (&set_up.receiver.url, &set_up.endpoint.types);
+    for _ in 0..Endpoint::MAX_PER_SCOPE {
+        webhooks.add(&live, url, types).await;
+    }
+    let endpoint = Endpoint {
+        scope: live.clone(),
+        endpoint: EndpointId::from_random([1; 16]),
+        ..set_up.endpoint.clone()
+    };
+    let add = async || {
+        let added = webhooks.endpoints.add(&endpoint, &new_secret()).await;
+        added.expect("the tables")
+    };
+    assert!(!add().await);
+    let test = webhooks.stored(&set_up.endpoint).await;
+    let removed = webhooks.endpoints.remove(&test).await;
+    assert!(removed.expect("the tables"));
+    assert!(!add().await, "the removed one was of the other environment");
+}
+
+#[tokio::test]
+async fn campaign_written_without_webhooks_keeps_their_count() {
+    let set_up = set_up(Answer::Status(200)).await;
+    let campaigns = &set_up.campaign.service.tables.campaigns;
+    let slug = &set_up.campaign.config.slug;
+    let before = campaigns.get_stored(slug).await.expect("the table");
+    let without = Campaign {
+        webhooks: 0,
+        ..set_up.campaign.config.clone()
+    };
+    let written = campaigns.replace(before.as_ref(), &without).await;
+    assert!(written.expect("the table"));
+    let count = async || {
+        let listed = campaigns.list().await.expect("each can be read");
+        listed.iter().map(|campaign| campaign.webhooks).sum::<u32>()
+    };
+    assert_eq!(count().await, 1);
+    let stored = set_up.webhooks.stored(&set_up.endpoint).await;
+    let removed = set_up.webhooks.endpoints.remove(&stored).await;
+    assert!(removed.expect("the tables"));
+    assert_eq!(count().await, 0);
 }
 
 #[tokio::test]
