@@ -85,6 +85,9 @@ impl DeliverEvents {
         if !read.is_due(now) {
             return Ok("not_due".into());
         }
+        if read.is_over(now) {
+            return self.give_up(read).await;
+        }
         let grant = self.acquire(&read, now).await?;
         let is_let_through = |grant: &Grant| message.despite_slow || !grant.is_slow();
         // The record stays as it is, for the sweep.
@@ -106,6 +109,17 @@ impl DeliverEvents {
                 Ok(self.finish_failed(&failed).await)
             }
         }
+    }
+
+    async fn give_up(&self, over: Delivery) -> Result<JobOutcome, JobError> {
+        let given_up = over.clone().given_up();
+        if !self.deliveries.replace(&over, &given_up).await? {
+            return Ok("claimed_by_another".into());
+        }
+        Ok(JobOutcome {
+            outcome: "given_up",
+            metrics: vec![("WebhookGivenUp", 1)],
+        })
     }
 
     /// `None` while the endpoint's breaker is open. Events that wait are tried in their order, so

@@ -122,7 +122,9 @@ impl SweepUnsettled {
         }
         let (swept, result) = self.webhooks.sweep(now).await;
         kept(result, &mut failures);
+        let oldest_due = swept.oldest_due.as_secs();
         metrics.push(("WebhooksFailing", swept.failing));
+        metrics.push(("WebhookOldestDueSeconds", oldest_due));
         metrics.extend((swept.sent > 0).then_some(("WebhooksHinted", count(swept.sent))));
         if let Some(slice) = kept(self.retention.sweep(now).await, &mut failures) {
             let deleted = [

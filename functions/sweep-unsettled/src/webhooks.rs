@@ -8,7 +8,7 @@ use common::app::job::EventContext;
 use common::aws::event_queue::{EventQueue, QueuedEvent};
 use common::config::{self, ConfigError};
 use common::domain::Timestamp;
-use common::domain::webhook::{Endpoint, EndpointStatus};
+use common::domain::webhook::{Delivery, Endpoint, EndpointStatus};
 use common::error::StoreResult;
 use common::store::breakers::{BreakerState, Breakers};
 use common::store::campaigns::Campaigns;
@@ -38,6 +38,7 @@ pub(crate) struct WebhookSweep {
 #[derive(Default)]
 pub(crate) struct SweptEndpoints {
     pub(crate) failing: u64,
+    pub(crate) oldest_due: Duration,
     pub(crate) sent: usize,
     in_queue: Option<usize>,
 }
@@ -78,7 +79,8 @@ impl WebhookSweep {
         now: Timestamp,
         swept: &mut SweptEndpoints,
     ) -> StoreResult<()> {
-        let due = self.due(endpoint, now).await?;
+        let id = &endpoint.endpoint;
+        let due = self.deliveries.due(id, now, MAX_PER_ENDPOINT).await?;
         let is_failing = endpoint.is_failing(now);
         if due.is_empty() && !is_failing {
             return Ok(());
@@ -88,6 +90,10 @@ impl WebhookSweep {
             return Ok(());
         }
         swept.failing += u64::from(is_failing);
+        let since = due.first().and_then(|oldest| oldest.next_at);
+        let oldest_due = since.map_or(Duration::ZERO, |since| now.since(since));
+        swept.oldest_due = swept.oldest_due.max(oldest_due);
+        let due = self.messages(endpoint, &due, now).await?;
         if due.is_empty() {
             return Ok(());
         }
@@ -103,12 +109,17 @@ impl WebhookSweep {
         sent.map_err(|unsent| unsent.error)
     }
 
-    async fn due(&self, endpoint: &Endpoint, now: Timestamp) -> StoreResult<Vec<QueuedEvent>> {
-        let id = &endpoint.endpoint;
-        let due = self.deliveries.due(id, now, MAX_PER_ENDPOINT).await?;
+    /// Those that are over ask nothing of the endpoint.
+    async fn messages(
+        &self,
+        endpoint: &Endpoint,
+        due: &[Delivery],
+        now: Timestamp,
+    ) -> StoreResult<Vec<QueuedEvent>> {
         if due.is_empty() {
             return Ok(Vec::new());
         }
+        let id = &endpoint.endpoint;
         let state = self.breakers.state(id.as_str(), now).await?;
         let limit = match state {
             BreakerState::Closed => MAX_PER_ENDPOINT,
@@ -121,10 +132,13 @@ impl WebhookSweep {
             BreakerState::OpenUntil(until) if until <= now => 1,
             BreakerState::OpenUntil(_) => 0,
         };
-        let message = |delivery| QueuedEvent {
+        let message = |delivery: &Delivery| QueuedEvent {
             despite_slow: state == BreakerState::Slow,
             ..QueuedEvent::again(delivery)
         };
-        Ok(due.iter().take(limit).map(message).collect())
+        let (over, due): (Vec<&Delivery>, Vec<_>) =
+            due.iter().partition(|delivery| delivery.is_over(now));
+        let sent = due.into_iter().take(limit).chain(over);
+        Ok(sent.map(message).collect())
     }
 }

@@ -1,11 +1,19 @@
 //! Endpoints that are down, and others beside them.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use common::aws::event_queue::QueuedEvent;
+use common::clock::Clock;
+use common::domain::ids::SubmissionId;
 use common::domain::scope::Environment;
-use common::domain::webhook::{DeliveryStatus, EndpointStatus, EventType};
+use common::domain::webhook::{
+    Delivery, DeliveryStatus, EndpointStatus, Event, EventId, EventType,
+};
+use service_tests::environment::Environment as Process;
+use service_tests::event;
+use service_tests::text::parse_json;
 use service_tests::webhooks::{Answer, Receiver, deliver};
 
 use super::set_up;
@@ -185,6 +193,55 @@ async fn slow_endpoint_gets_a_few_events_at_a_time() {
 }
 
 #[tokio::test]
+async fn a_success_after_a_failure_leaves_an_endpoint_slow() {
+    let mut set_up = set_up(Answer::Late(Duration::from_millis(1_500))).await;
+    set_up.accept(0).await;
+    set_up.webhooks.run().await;
+    for number in 1..=4 {
+        set_up.accept(number).await;
+    }
+    set_up.webhooks.run().await;
+    // One fails, one succeeds: both were sent by the sweep.
+    for (number, answer) in [(5, 500), (6, 200)] {
+        set_up.accept(number).await;
+        set_up.webhooks.run().await;
+        set_up.receiver.answer(Answer::Status(answer));
+        set_up.webhooks.sweep().await;
+        set_up.webhooks.deliver_all().await;
+    }
+    let received = set_up.receiver.received().len();
+    assert_eq!(received, 7);
+    set_up.accept(7).await;
+    set_up.webhooks.run().await;
+    assert_eq!(set_up.receiver.received().len(), received, "it waits");
+}
+
+#[tokio::test]
+async fn delivery_that_waits_to_its_end_is_given_up_and_counted() {
+    let mut set_up = set_up(Answer::Status(200)).await;
+    set_up.accept(1).await;
+    set_up.webhooks.publish_all().await;
+    let webhooks = &set_up.webhooks;
+    let set = async |status| {
+        let stored = webhooks.stored(&set_up.endpoint).await;
+        let now = webhooks.service.clock.now();
+        let set = webhooks.endpoints.set_status(&stored, status, now).await;
+        assert!(set.expect("the table"));
+    };
+    set(EndpointStatus::Stopped).await;
+    webhooks.deliver_all().await;
+    webhooks.advance(Delivery::RETENTION);
+    set(EndpointStatus::Active).await;
+    webhooks.sweep().await;
+    assert_eq!(webhooks.deliver_all().await, 1);
+    assert_eq!(set_up.receiver.received().len(), 0, "it is too old");
+    let records = webhooks.records(&set_up.endpoint).await;
+    assert_eq!(records[0].status, DeliveryStatus::GivenUp);
+    webhooks.sweep().await;
+    assert_eq!(webhooks.deliver_all().await, 0, "once");
+}
+
+#[tokio::test]
 async fn a_slow_answer_now_and_then_delays_no_other_event() {
     let mut set_up = set_up(Answer::Late(Duration::from_millis(1_100))).await;
     for number in 1..=6 {
@@ -221,4 +278,41 @@ async fn what_waits_is_spread_over_the_time_to_the_next_sweep() {
     webhooks.advance(Duration::from_secs(30));
     assert_eq!(webhooks.deliver_all().await, 5);
     assert_eq!(set_up.receiver.received().len(), 25);
+}
+
+#[tokio::test]
+async fn sweep_tells_how_long_the_oldest_event_is_due() {
+    let set_up = set_up(Answer::Status(200)).await;
+    let service = &set_up.webhooks.service;
+    let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
+    let mut environment = Process::start(&program, &["sweep-unsettled"], &service.variables).await;
+    let now = Clock::system().now();
+    for (hours, event) in [(2, [1; 16]), (1, [2; 16])] {
+        let due = now.before(Duration::from_hours(hours));
+        let event = Event::ping(&set_up.endpoint.scope, EventId::from_random(event), due);
+        let delivery = Delivery {
+            scope: set_up.endpoint.scope.clone(),
+            endpoint: set_up.endpoint.endpoint.clone(),
+            event: event.id,
+            r#type: event.r#type,
+            timestamp: due,
+            submission_id: SubmissionId::from_random([0; 24]),
+            revision: 1,
+            body: event.body,
+            attempts: 0,
+            last_failure: None,
+            next_at: Some(due),
+            status: DeliveryStatus::Parked,
+            created_at: due,
+        };
+        let kept = set_up.webhooks.deliveries.keep(&delivery).await;
+        kept.expect("the table");
+    }
+    environment.invoke(&event::of_schedule()).await;
+    let line = parse_json(&environment.next_line().await);
+    let oldest = line["WebhookOldestDueSeconds"].as_u64();
+    assert!(
+        oldest.is_some_and(|oldest| (7_200..7_300).contains(&oldest)),
+        "{line}"
+    );
 }

@@ -18,7 +18,7 @@ text_enum! {
         /// It waits for its endpoint to work again.
         Parked = "parked",
         Delivered = "delivered",
-        /// All tries failed, although the endpoint took other events.
+        /// All tries failed, although the endpoint took other events; or it waited to its end.
         GivenUp = "given_up",
     }
 }
@@ -79,6 +79,8 @@ pub struct Delivery {
 impl Delivery {
     /// Some time after the last try of the schedule.
     pub const RETENTION: Duration = Duration::from_hours(30 * 24);
+    /// Leaves a sweep the time to see the end.
+    const MARGIN: Duration = Duration::from_hours(24);
     /// Longer than a worker lives, even by a fast clock.
     pub const LEASE: Duration = STEP_LEASE;
 
@@ -97,11 +99,25 @@ impl Delivery {
     }
 
     pub fn is_due(&self, now: Timestamp) -> bool {
-        self.next_at.is_some_and(|next| next <= now) && now < self.expires_at()
+        self.next_at.is_some_and(|next| next <= now)
+    }
+
+    /// True if it is due, but too old to be sent.
+    pub fn is_over(&self, now: Timestamp) -> bool {
+        self.is_due(now) && self.created_at.after(Self::RETENTION) <= now
     }
 
     pub fn expires_at(&self) -> Timestamp {
-        self.created_at.after(Self::RETENTION)
+        self.created_at.after(Self::RETENTION + Self::MARGIN)
+    }
+
+    #[must_use]
+    pub fn given_up(self) -> Self {
+        Self {
+            status: DeliveryStatus::GivenUp,
+            next_at: None,
+            ..self
+        }
     }
 
     #[must_use]
