@@ -86,7 +86,7 @@ const REQUEST_TIME: Duration = Duration::from_secs(10);
 /// is a change that is not published.
 pub fn is_known_from_reply(submission: &Submission) -> bool {
     let is_from_partner = submission.revision == 1 && submission.upstream.is_some();
-    let took = submission.updated_at.since(submission.sent_at());
+    let took = submission.updated_at.since(submission.created_at);
     submission.revision == 0 || (is_from_partner && !submission.notify && took < REQUEST_TIME)
 }
 

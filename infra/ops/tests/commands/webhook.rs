@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use common::aws::event_queue::EventQueue;
+use common::domain::scope::{Environment, Scope};
 use common::domain::submission::{Submission, SubmissionStatus};
 use common::domain::webhook::{
     Delivery, DeliveryFailure, DeliveryStatus, Endpoint, Event, EventType, SignatureKind,
@@ -405,4 +406,36 @@ async fn submissions_of_a_period_are_sent_as_they_are_now() {
     assert_contains!(neither, "<--event <EVENT-ID>|--from <TIME>>");
     let empty = format!("webhook replay {SCOPE} --from 2026-03-02 --yes");
     stack.refused(empty, "period_empty").await;
+}
+
+/// A tester's time moves a submission's times by a year.
+#[tokio::test]
+async fn period_of_test_submissions_is_in_real_time() {
+    let (stack, receiver) = (Stack::with_chai().await, receiver().await);
+    let scope = SCOPE.replace("live", "test");
+    let add = format!("webhook add {scope} --url '{}'", receiver.url);
+    stack.fine(add).await;
+    let year = 365 * 24 * 3_600_000;
+    for shift in [year, -year] {
+        let before = submission(SubmissionStatus::accepted(1, None), None);
+        let made = NOW.shifted(shift);
+        let settled = Submission {
+            scope: Scope {
+                environment: Environment::Test,
+                ..live()
+            },
+            upstream: Some(serde_json::from_value(json!({ "code": "OK" })).expect("a message")),
+            revision: 1,
+            created_at: made,
+            updated_at: made.after(Duration::from_mins(30)),
+            test_shift: Some(shift),
+            ..before
+        };
+        write(&stack, &settled, None).await;
+    }
+    stack.clock.advance(Duration::from_hours(3));
+    let sent = stack
+        .json(format!("webhook replay {scope} --from 2026-03-01 --yes"))
+        .await;
+    assert_eq!(sent["count"], 2);
 }
