@@ -34,12 +34,12 @@ export default function ({ visit, look, heading }) {
     await look(page, 'new-draw');
     const now = Date.now();
     await page.getByLabel('Name, such as').fill('browser');
-    await page.getByLabel('First day').fill(inZone(now - 40 * 24 * 3600_000).slice(0, 10));
-    await page.getByLabel('Last day').fill(inZone(now - 24 * 3600_000).slice(0, 10));
-    await page.getByLabel('Prize 1').fill('Kettle');
+    await page.getByLabel('First day', { exact: true }).fill(inZone(now - 40 * 24 * 3600_000).slice(0, 10));
+    await page.getByLabel('Last day', { exact: true }).fill(inZone(now - 24 * 3600_000).slice(0, 10));
+    await page.getByLabel('Prize 1', { exact: true }).fill('Kettle');
     await page.getByRole('button', { name: 'Another prize' }).click();
-    await page.getByLabel('Prize 4').waitFor();
-    assert.equal(await page.getByLabel('Prize 1').inputValue(), 'Kettle');
+    await page.getByLabel('Prize 4', { exact: true }).waitFor();
+    assert.equal(await page.getByLabel('Prize 1', { exact: true }).inputValue(), 'Kettle');
     await page.getByLabel('Winners of prize 1').fill('2');
     await page.getByLabel("Time of the beacon's round").fill(inZone(now + 3600_000).slice(0, 16));
     // The Enter key does what the last button says.

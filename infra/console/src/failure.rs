@@ -70,6 +70,24 @@ pub(crate) fn page_message(failure: &Failure) -> String {
             "It was revoked before, and its code stays used. To free the code, reopen it, and reject it in the review."
         }
         "phone_blocked" => "The phone is blocked. Unblock it first if the submission is to count.",
+        "draw_unknown" => "There is no such draw. Draws lists those there are.",
+        "draw_unpublished" => {
+            "The freeze was interrupted before its commitment was published. Publish it from the draw's page."
+        }
+        "draw_abandoned" => {
+            "Two people gave this draw up, so it has no winners, and its name is not used again. Freeze the period under \
+             another name."
+        }
+        "draw_drawn" => "The draw has winners, so it cannot be given up.",
+        "draw_frozen" => {
+            "There is such a draw, and a draw is frozen once. Draws lists those there are."
+        }
+        "interrupted" => {
+            "The freeze was stopped. If Draws lists the draw, it was recorded before, and its page finishes it."
+        }
+        "round_unavailable" => {
+            "No relay gave the round. Try it again in a minute, or fetch a relay's reply elsewhere, and paste it below the button."
+        }
         "submission_moved" => {
             "The submission changed since it was shown, so nothing was written. It comes back if it still waits."
         }

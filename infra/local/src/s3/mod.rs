@@ -13,8 +13,8 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::header::ETAG;
-use axum::http::{Method, StatusCode};
+use axum::http::header::{DATE, ETAG};
+use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use common::clock::Clock;
@@ -82,23 +82,29 @@ pub async fn serve(options: S3Options<'_>) -> io::Result<Server> {
     let mut service = S3ServiceBuilder::new(Objects {
         store: Store::open(options.buckets, options.folder)?.into(),
         created: options.created,
-        clock: options.clock,
+        clock: options.clock.clone(),
         max_object_bytes: options.max_object_bytes,
     });
     service.set_auth(Keys(options.secret_key.into()));
     let router = Router::new()
         .fallback(respond)
-        .with_state(service.build())
+        .with_state((service.build(), options.clock))
         .layer(cross_origin());
     Ok(Loopback::bind(0).await?.serve(router))
 }
 
-async fn respond(State(service): State<S3Service>, request: Request) -> Response {
+async fn respond(State((service, clock)): State<(S3Service, Clock)>, request: Request) -> Response {
     let request = request.map(s3s::Body::http_body_unsync);
-    match service.call(request).await {
+    let mut response = match service.call(request).await {
         Ok(response) => response.map(Body::new),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    };
+    // Without GMT, AWS's client does not sign by it: signatures expire by the machine's clock.
+    let now = DateTime::from(clock.now()).to_rfc2822();
+    if let Ok(date) = HeaderValue::from_str(&now) {
+        response.headers_mut().insert(DATE, date);
     }
+    response
 }
 
 /// Pages of any origin may upload, and read the replies.

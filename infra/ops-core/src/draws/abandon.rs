@@ -19,24 +19,35 @@ pub fn request(draw: &Draw, now: Timestamp) -> Option<&OperatorDecision> {
 }
 
 /// Asks for it; as the second person, confirms and publishes it. Returns the draw after it.
+///
+/// `shown` is the time of the request that the person was shown, if there was one.
 pub async fn abandon(
     tables: &Tables,
     scope: &Scope,
     draw: Draw,
     why: &str,
-    now: Timestamp,
+    shown: Option<Timestamp>,
 ) -> Result<Draw> {
-    let why = validate_reason(why, "--why")?;
+    let why = validate_reason(why, "the reason")?;
     if draw.outcome.is_some() {
         return Err(has_winners(&draw));
+    }
+    // By a slow clock, the winners could be known before the round.
+    let now = storage_time(tables).await?;
+    let asked_at = request(&draw, now).map(|first| first.at);
+    if asked_at != shown && !draw.is_abandoned() {
+        bail!(
+            "request_changed",
+            "nothing was done: another person asked to give the draw {} up, or its round came, since it was shown; look at it \
+             again, and set this machine's clock right if it is wrong",
+            draw.name
+        );
     }
     let decision = tables.audit.decision(why.clone(), now).await?;
     let decision = match &draw.abandonment {
         // Publishing was interrupted.
         Some(both) if draw.is_abandoned() => both.clone(),
-        Some(first)
-            if request(&draw, now).is_some() && is_logged(tables, scope, &draw, first).await? =>
-        {
+        Some(first) if asked_at.is_some() && is_logged(tables, scope, &draw, first).await? => {
             let both = first.confirmed_by(&decision);
             both.ok_or_else(|| {
                 failure!(
@@ -77,7 +88,9 @@ async fn is_logged(
 ) -> Result<bool> {
     let rows = logged(tables, scope, draw, ABANDON).await?;
     let is_theirs = |(row, details): &(AuditRow, Value)| {
-        is_proposal(details) && Some(&row.entry.who) == first.identity.as_ref()
+        is_proposal(details)
+            && row.at == first.at
+            && Some(&row.entry.who) == first.identity.as_ref()
     };
     Ok(rows.iter().any(is_theirs))
 }

@@ -99,7 +99,7 @@ pub(crate) fn described(hash: &str) -> String {
 }
 
 /// The page of a round of quicknet.
-pub(crate) fn public_address(header: &Header) -> Option<String> {
+pub fn public_address(header: &Header) -> Option<String> {
     let relay = draw::beacon::PUBLIC_RELAYS
         .first()
         .filter(|_| header.chain == Chain::quicknet().hash())?;

@@ -5,6 +5,7 @@
 //! its [`FreezeLock`] leads the next freeze or erasure to its openings. One that is interrupted
 //! after is finished by running it again.
 
+mod failures;
 mod plan;
 
 use std::fs;
@@ -14,8 +15,10 @@ use std::io::BufWriter;
 use common::config;
 use common::domain::draw::FreezeLock;
 use common::domain::retry::RetrySpeedup;
-use draw::{Algorithm, FreezeError, Frozen, OtherDraw, Period, Rows};
+use draw::{Algorithm, Frozen, OtherDraw, Period, Rows};
 
+pub(super) use self::failures::not_frozen;
+use self::failures::{already_frozen, given_up, stopped, too_late};
 pub use self::plan::FreezePlan;
 use self::plan::{MIN_NOTICE, refuse_without_phones};
 use super::entries::{self, ReadReport};
@@ -120,6 +123,7 @@ pub async fn begin(
         config::retry_speedup(&tables.env)?
     };
     plan.check(now, speedup)?;
+    plan.check_over(storage_time(tables).await?, speedup)?;
     let lock = freeze_lock::begin(tables, &plan.scope, &plan.name, now).await?;
     Ok(BegunFreeze::Locked(Box::new(LockedFreeze {
         plan,
@@ -227,14 +231,6 @@ impl ReadFreeze {
         }
         frozen
     }
-}
-
-fn stopped() -> Failure {
-    failure!(
-        "interrupted",
-        "the freeze was stopped; `ops draw show` tells whether the draw is recorded: if it is, run this again, which \
-         finishes it"
-    )
 }
 
 async fn read(
@@ -459,41 +455,4 @@ impl RecordedFreeze {
             read: None,
         })
     }
-}
-
-fn already_frozen(draw: &Draw, zone: Tz) -> Failure {
-    failure!(
-        "draw_frozen",
-        "the draw {} is frozen since {}, by {}, and a draw is frozen once; `ops draw show` shows it",
-        draw.name,
-        zoned_time(draw.frozen_at, zone),
-        draw.frozen_by.name()
-    )
-}
-
-/// Another freeze or an erasure has taken the lock.
-fn given_up() -> Failure {
-    failure!(
-        "changed_meanwhile",
-        "nothing was frozen: another freeze of the campaign began, or an entrant's data was erased, at the same time; run \
-                   this again"
-    )
-}
-
-pub(super) fn too_late() -> Failure {
-    failure!(
-        "round_too_far",
-        "the time of the round is too late: the beacon has no such round; give an earlier one"
-    )
-}
-
-pub(super) fn not_frozen(error: impl Into<FreezeError>) -> Failure {
-    let error = error.into();
-    let code = match error {
-        FreezeError::NoEntries => "period_without_entries",
-        FreezeError::Header(_) => "draw_invalid",
-        FreezeError::Opening(_) | FreezeError::RepeatedHash => "entries_invalid",
-        FreezeError::Io(_) => "file_failed",
-    };
-    Failure::new(code, format!("nothing was frozen: {error}"))
 }

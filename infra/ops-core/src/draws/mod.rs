@@ -31,9 +31,11 @@ mod prelude;
 mod publish;
 pub mod run;
 pub mod shown;
+mod storage_time;
 pub(crate) mod verify;
 
 pub use self::certificate::sheet;
+pub use self::chain::public_address;
 pub use self::entries::ReadReport;
 use chrono::TimeDelta;
 pub use draw::{Header, Prize};

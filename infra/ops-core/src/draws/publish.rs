@@ -24,8 +24,8 @@ pub(super) async fn publish(
 /// The chain of the draw, and the time of publishing by the storage's clock.
 ///
 /// # Errors
-/// When it was not before the round, by the chain's constants; when the draw is abandoned; when
-/// another list was published under its name.
+/// When it was not between the period's end and the round, by the chain's constants; when the draw
+/// is abandoned; when another list was published under its name.
 pub(super) async fn published_in_time(
     tables: &Tables,
     scope: &Scope,
@@ -51,6 +51,15 @@ pub(super) async fn published_in_time(
     }
     let times = [ENTRIES, HEADER, COMMITMENT].map(|name| published.get(name).copied());
     let published_at = times.into_iter().flatten().max();
+    let period = super::header(draw)?.period;
+    if published_at.is_some_and(|at| DateTime::from(at) <= period.to.to_utc()) {
+        bail!(
+            "draw_early",
+            "the commitment of the draw {} was published before its period ended, so later entries are in no draw; \
+             `ops draw abandon` gives the draw up",
+            draw.name
+        );
+    }
     published_at
         .filter(|at| times.iter().all(Option::is_some) && *at < draw.round_at)
         .map(|at| (chain, at))

@@ -7,7 +7,7 @@ mod bad_input;
 mod erasure;
 pub(crate) mod interrupted;
 mod left_out;
-mod races;
+pub(crate) mod races;
 pub(crate) mod stored;
 mod swapped;
 mod tampering;

@@ -178,8 +178,9 @@ async fn under_way(console: Console, named: InDraw) -> PageResult<Response> {
 fn freeze_page(scope: &Scope, freeze: &Freeze, zone: Tz, now: Timestamp) -> Html<String> {
     let name = &freeze.form.name;
     let path = path_of_freeze(scope, name);
+    let attempt = hidden("attempt", &freeze.attempt);
     let stop = |words: &str| {
-        html! { form method="post" action=(path) { (hidden("answer", "stop")) button.quiet { (words) } } }
+        html! { form method="post" action=(path) { (hidden("answer", "stop")) (attempt) button.quiet { (words) } } }
     };
     let content = match &freeze.state {
         FreezeState::Working(Work { doing, line, .. }) => html! {
@@ -189,7 +190,7 @@ fn freeze_page(scope: &Scope, freeze: &Freeze, zone: Tz, now: Timestamp) -> Html
             (stop("Stop"))
         },
         FreezeState::Asking(read) => {
-            html! { (question(read, &path, zone, now)) (stop("Do not freeze")) }
+            html! { (question(read, &path, &attempt, zone, now)) (stop("Do not freeze")) }
         }
         FreezeState::Failed(message) => html! {
             p.bad role="alert" { (message) }
@@ -199,7 +200,7 @@ fn freeze_page(scope: &Scope, freeze: &Freeze, zone: Tz, now: Timestamp) -> Html
     page(scope, &format!("Freeze {name}"), content)
 }
 
-fn question(read: &ReadFreeze, path: &str, zone: Tz, now: Timestamp) -> Markup {
+fn question(read: &ReadFreeze, path: &str, attempt: &Markup, zone: Tz, now: Timestamp) -> Markup {
     let report = read.report();
     let rows = html! {
         @for (day, total) in &report.days {
@@ -219,7 +220,7 @@ fn question(read: &ReadFreeze, path: &str, zone: Tz, now: Timestamp) -> Markup {
             Some(at) => {
                 h2 { "Freeze it" }
                 p { "A draw is frozen once: its name, its list of entries and its commitment stay. Answer before " (zoned_time(at, zone)) "." }
-                (typed_form(path, read.name().as_str(), "Freeze", hidden("answer", "freeze")))
+                (typed_form(path, read.name().as_str(), "Freeze", html! { (hidden("answer", "freeze")) (attempt) }))
             }
             None => p.bad role="alert" { "The entries were read too long ago and can have changed. Begin again." },
         }
@@ -230,12 +231,19 @@ async fn answer(console: Console, named: InDraw, form: Form) -> PageResult<Respo
     let (scope, name) = named.names();
     let is_own = |freeze: &Freeze| freeze.form.name == name.as_str();
     if console.freezes().look(&scope, is_own) == Some(true) {
+        let (freezes, attempt) = (console.freezes(), form.get("attempt"));
         if form.get("answer") == "stop" {
-            console.freezes().give_up(&console, &scope).await?;
-            return Ok(Redirect::to(&path_of_form(&scope)).into_response());
+            freezes.give_up(&console, &scope, attempt).await?;
+            // It can have been too late.
+            let recorded = console.tables()?.draws.get(&scope, &name).await;
+            let path = match recorded.map_err(Failure::from)? {
+                Some(_) => path_of_draw(&scope, &name),
+                None => path_of_form(&scope),
+            };
+            return Ok(Redirect::to(&path).into_response());
         }
         check_typed(&form, name.as_str())?;
-        console.freezes().commit(&console, &scope)?;
+        freezes.commit(&console, &scope, attempt)?;
     }
     Ok(Redirect::to(&path_of_freeze(&scope, name.as_str())).into_response())
 }

@@ -11,11 +11,16 @@ use tokio::task::JoinHandle;
 use super::new_draw::NewDraw;
 use crate::prelude::*;
 
+/// A random number in hexadecimal.
+pub(super) type Attempt = String;
+
 /// One for each campaign and environment, like the lock of freezes.
 #[derive(Clone, Default)]
 pub(crate) struct Freezes(Arc<Mutex<HashMap<Scope, Freeze>>>);
 
 pub(super) struct Freeze {
+    /// Apart from that of a later freeze with the same name.
+    pub(super) attempt: Attempt,
     pub(super) form: NewDraw,
     pub(super) state: FreezeState,
     /// Gets the draw's files, and is removed with them: storage has them.
@@ -82,20 +87,22 @@ impl Freezes {
                 ),
             }
             let freezes = self.clone();
-            let (clock, of) = (console.clock().clone(), scope.clone());
+            let attempt: Attempt = hex::encode(random::bytes::<16>());
+            let of = (scope.clone(), attempt.clone());
+            let clock = console.clock().clone();
             let work = Work::begin("Reading the entries", async move |mut line, stopped| {
                 let begun = begin(&tables, &campaign, plan, clock.now()).await;
                 let locked = match begun {
                     Ok(BegunFreeze::Locked(locked)) => locked,
                     Ok(BegunFreeze::Recorded(recorded)) => {
                         let published = recorded.publish(&tables, &clock).await;
-                        freezes.all().remove(&of);
+                        freezes.remove(&of);
                         // Without a receiver, the page was left.
                         let _ = answer.send(published.map(|_| Started::Published));
                         return;
                     }
                     Err(failure) => {
-                        freezes.all().remove(&of);
+                        freezes.remove(&of);
                         let _ = answer.send(Err(failure));
                         return;
                     }
@@ -119,6 +126,7 @@ impl Freezes {
             all.insert(
                 scope,
                 Freeze {
+                    attempt,
                     form: form.clone(),
                     state: FreezeState::Working(work),
                     folder,
@@ -129,12 +137,21 @@ impl Freezes {
     }
 
     /// Records and publishes what was asked about; sent again, it does nothing.
-    pub(super) fn commit(&self, console: &Console, scope: &Scope) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// When another attempt was begun meanwhile.
+    pub(super) fn commit(
+        &self,
+        console: &Console,
+        scope: &Scope,
+        attempt: &str,
+    ) -> Result<(), Failure> {
         let tables = console.tables()?;
         let mut all = self.all();
         let Some(freeze) = all.get_mut(scope) else {
             return Ok(());
         };
+        freeze.check(attempt)?;
         // Replaced below.
         let idle = FreezeState::Failed(String::new());
         let read = match std::mem::replace(&mut freeze.state, idle) {
@@ -144,11 +161,12 @@ impl Freezes {
                 return Ok(());
             }
         };
-        let (freezes, clock, of) = (self.clone(), console.clock().clone(), scope.clone());
+        let (freezes, clock) = (self.clone(), console.clock().clone());
+        let of = (scope.clone(), freeze.attempt.clone());
         let doing = "Writing the entries and their commitment to storage";
         let work = Work::begin(doing, async move |_, stopped| {
             match read.commit(&tables, &clock, stopped).boxed().await {
-                Ok(_) => drop(freezes.all().remove(&of)),
+                Ok(_) => freezes.remove(&of),
                 Err(failure) => {
                     freezes.set(&of, FreezeState::Failed(page_message(&failure)));
                 }
@@ -159,8 +177,22 @@ impl Freezes {
     }
 
     /// Stops the freeze, and releases its lock.
-    pub(super) async fn give_up(&self, console: &Console, scope: &Scope) -> Result<(), Failure> {
-        let removed = self.all().remove(scope);
+    ///
+    /// # Errors
+    /// When another attempt was begun meanwhile.
+    pub(super) async fn give_up(
+        &self,
+        console: &Console,
+        scope: &Scope,
+        attempt: &str,
+    ) -> Result<(), Failure> {
+        let removed = {
+            let mut all = self.all();
+            all.get(scope)
+                .map(|freeze| freeze.check(attempt))
+                .transpose()?;
+            all.remove(scope)
+        };
         let Some(Freeze { state, folder, .. }) = removed else {
             return Ok(());
         };
@@ -169,7 +201,6 @@ impl Freezes {
                 // If it has ended, nothing is left to stop.
                 let _ = stop.send(());
                 let _ = task.await;
-                self.all().remove(scope);
             }
             FreezeState::Asking(read) => read.give_up(&console.tables()?).await,
             FreezeState::Failed(_) => {}
@@ -180,22 +211,47 @@ impl Freezes {
 
     /// The end of the console.
     pub(crate) async fn give_up_all(&self, console: &Console) {
-        let scopes: Vec<_> = self.all().keys().cloned().collect();
-        for scope in scopes {
+        let under_way =
+            |(scope, freeze): (&Scope, &Freeze)| (scope.clone(), freeze.attempt.clone());
+        let all: Vec<_> = self.all().iter().map(under_way).collect();
+        for (scope, attempt) in all {
             // A lock that stays expires.
-            let _ = self.give_up(console, &scope).await;
+            let _ = self.give_up(console, &scope, &attempt).await;
         }
     }
 
     /// Returns the state of a freeze that was given up meanwhile.
-    fn set(&self, scope: &Scope, state: FreezeState) -> Option<FreezeState> {
+    fn set(&self, (scope, attempt): &(Scope, Attempt), state: FreezeState) -> Option<FreezeState> {
         match self.all().get_mut(scope) {
-            Some(freeze) => {
+            Some(freeze) if freeze.attempt == *attempt => {
                 freeze.state = state;
                 None
             }
-            None => Some(state),
+            Some(_) | None => Some(state),
         }
+    }
+
+    fn remove(&self, (scope, attempt): &(Scope, Attempt)) {
+        let mut all = self.all();
+        if all
+            .get(scope)
+            .is_some_and(|freeze| freeze.attempt == *attempt)
+        {
+            all.remove(scope);
+        }
+    }
+}
+
+impl Freeze {
+    fn check(&self, attempt: &str) -> Result<(), Failure> {
+        if self.attempt == attempt {
+            return Ok(());
+        }
+        bail!(
+            "freeze_changed",
+            "nothing was done: this freeze of {} was stopped, and another one began; look at it before you answer",
+            self.form.name
+        )
     }
 }
 

@@ -146,32 +146,43 @@ fn contact_state(contact: &Contact, is_blocked: bool) -> Markup {
 
 async fn show(console: Console, named: InDraw) -> PageResult {
     let (scope, name) = named.names();
+    draw_page(&console, &scope, &name, None).await
+}
+
+/// The draw as it stands, below a refusal.
+async fn draw_page(
+    console: &Console,
+    scope: &Scope,
+    name: &DrawName,
+    refusal: Option<&Failure>,
+) -> PageResult {
     let (tables, now) = (console.tables()?, console.now());
-    let zone = tables.zone(&scope).await?;
-    let draw = draws::find(&tables, &scope, &name).await?;
-    let contacts = tables.draws.contacts(&scope, &name).await?;
+    let zone = tables.zone(scope).await?;
+    let draw = draws::find(&tables, scope, name).await?;
+    let contacts = tables.draws.contacts(scope, name).await?;
     let (open, settled): (Vec<_>, Vec<_>) = contacts.iter().partition(|contact| contact.is_open());
-    let blocked = call_log::blocked(&tables, &scope, &contacts).await?;
+    let blocked = call_log::blocked(&tables, scope, &contacts).await?;
     let may_act = console.has(Role::Operator).await?;
     let content = html! {
+        @if let Some(refusal) = refusal { p.bad role="alert" { (page_message(refusal)) } }
         p { (state(&draw)) }
         @if !may_act { (lacks("The next steps", Role::Operator)) }
-        (steps::next(&scope, &draw, &contacts, zone, now, may_act)?)
+        (steps::next(scope, &draw, &contacts, zone, now, may_act)?)
         @if draw.outcome.is_some() && !open.is_empty() {
             h2 { "To be called, or to get the prize" }
-            (winners("Winners without an outcome", &scope, &open, &blocked, zone))
+            (winners("Winners without an outcome", scope, &open, &blocked, zone))
         }
         @if !settled.is_empty() {
             h2 { "With an outcome" }
-            (winners("Winners with an outcome", &scope, &settled, &blocked, zone))
+            (winners("Winners with an outcome", scope, &settled, &blocked, zone))
         }
-        @if may_act { (downloads::section(&scope, &draw)) }
+        @if may_act { (downloads::section(scope, &draw)) }
         h2 { "Details" }
-        (facts(&shown::facts(&scope, &draw, zone)?))
-        @if may_act { (steps::abandon_section(&tables, &scope, &draw, zone, now).await?) }
+        (facts(&shown::facts(scope, &draw, zone)?))
+        @if may_act { (steps::abandon_section(&tables, scope, &draw, zone, now).await?) }
     };
     Ok(Page::new(&format!("Draw {name}"), Section::Draws)
-        .in_scope(&scope)
+        .in_scope(scope)
         .with_script(assets::DRAWS_SCRIPT)
         .render(content))
 }

@@ -5,7 +5,7 @@ use ops_core::draws::abandon::{abandon, request};
 use ops_core::draws::run::{RoundSource, run};
 use ops_core::draws::{self, shown};
 
-use super::{InDraw, path_of_draw, path_of_winner};
+use super::{InDraw, draw_page, path_of_draw, path_of_winner};
 use crate::prelude::*;
 
 pub(super) fn routes() -> Router<Console> {
@@ -58,7 +58,7 @@ pub(super) fn next(
         },
         (None, _) => html! {
             p { "The round is there. Nothing can change the winners any more." }
-            @if may_act { (run_form(&path, draw)) }
+            @if may_act { (run_form(&path, draw)?) }
         },
     })
 }
@@ -67,21 +67,28 @@ fn millis_left(draw: &Draw, now: Timestamp) -> u128 {
     draw.round_at.since(now).as_millis()
 }
 
-fn run_form(path: &str, draw: &Draw) -> Markup {
-    html! {
+fn run_form(path: &str, draw: &Draw) -> PageResult<Markup> {
+    let address = draws::public_address(&draws::header(draw)?);
+    Ok(html! {
         form method="post" action={ (path) "/run" } {
             button { "Draw the winners" }
             p.soft { "The console fetches the round from a relay of the beacon, and verifies it. With a million entrants, this takes a minute." }
             details {
                 summary { "No relay can be reached" }
-                p { "Fetch the relay's address " code { (draw.chain) "/public/" (draw.round) } " elsewhere, and choose the file with its reply, or paste it." }
+                p {
+                    @match address {
+                        Some(address) => { "Fetch " code { (address) } }
+                        None => { "Fetch " code { "/" (draw.chain) "/public/" (draw.round) } " from a relay of the chain" }
+                    }
+                    " elsewhere, and choose the file with its reply, or paste it."
+                }
                 label for="file" { "File with the reply" }
                 input #file type="file" accept=".json,.txt,application/json";
                 label for="reply" { "Reply" }
                 textarea #reply name="reply" rows="4" autocomplete="off" spellcheck="false" {}
             }
         }
-    }
+    })
 }
 
 async fn run_draw(console: Console, named: InDraw, form: Form) -> PageResult<Response> {
@@ -149,12 +156,14 @@ pub(super) async fn abandon_section(
         None => false,
     };
     let path = format!("{}/abandon", path_of_draw(scope, &draw.name));
+    let shown = first.map(|first| first.at.as_millis().to_string());
+    let shown = shown.unwrap_or_default();
     let form = |button: &str| {
         typed_form(
             &path,
             draw.name.as_str(),
             button,
-            text_field("why", "Reason, which is published"),
+            html! { (hidden("shown", &shown)) (text_field("why", "Reason, which is published")) },
         )
     };
     Ok(html! {
@@ -182,10 +191,18 @@ pub(super) async fn abandon_section(
 
 async fn give_up(console: Console, named: InDraw, form: Form) -> PageResult<Response> {
     let (scope, name) = named.names();
-    let (tables, now) = (console.tables()?, console.now());
+    let tables = console.tables()?;
     check_typed(&form, name.as_str())?;
     let draw = draws::find(&tables, &scope, &name).await?;
-    let abandoning = abandon(&tables, &scope, draw, form.get("why"), now);
-    abandoning.boxed().await?;
-    Ok(Redirect::to(&path_of_draw(&scope, &name)).into_response())
+    let shown = form.get("shown").parse().ok();
+    let shown = shown.map(Timestamp::from_millis);
+    let abandoning = abandon(&tables, &scope, draw, form.get("why"), shown);
+    match abandoning.boxed().await {
+        Ok(_) => Ok(Redirect::to(&path_of_draw(&scope, &name)).into_response()),
+        Err(changed) if changed.code == "request_changed" => {
+            let page = draw_page(&console, &scope, &name, Some(&changed)).await?;
+            Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
+        }
+        Err(failure) => Err(failure.into()),
+    }
 }

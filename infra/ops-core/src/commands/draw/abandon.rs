@@ -17,7 +17,8 @@ pub(super) async fn run(
         before.text()?
     );
     terminal.confirm_typed(&question, name.as_str())?;
-    let draw = abandon::abandon(tables, &scope, before.draw, why, clock.now()).await?;
+    let shown = abandon::request(&before.draw, clock.now()).map(|first| first.at);
+    let draw = abandon::abandon(tables, &scope, before.draw, why, shown).await?;
     let note = (!draw.is_abandoned()).then(|| {
         "next: a second operator runs the same command, with their own AWS identity and name; until then, the draw is as it was"
             .to_owned()

@@ -62,15 +62,7 @@ impl FreezePlan {
                 "the period has no time in it: let it end at a later day or time than it begins"
             );
         }
-        let all_in = self.to.after(speedup.apply(MAX_WRITE_DELAY));
-        if now < all_in {
-            bail!(
-                "period_open",
-                "the period ends at {}, and its last entries are written by {}: freeze it then, or let the period end earlier",
-                zoned_time(self.to, self.zone),
-                zoned_time(all_in, self.zone)
-            );
-        }
+        self.check_over(now, speedup)?;
         let earliest = now.after(speedup.apply(MIN_NOTICE));
         if self.at < earliest {
             bail!(
@@ -81,6 +73,22 @@ impl FreezePlan {
             );
         }
         Ok(())
+    }
+
+    /// Later entries of the period would be in no draw.
+    pub(super) fn check_over(&self, now: Timestamp, speedup: RetrySpeedup) -> Result<()> {
+        let all_in = self.to.after(speedup.apply(MAX_WRITE_DELAY));
+        if now >= all_in {
+            return Ok(());
+        }
+        bail!(
+            "period_open",
+            "it is {}, the period ends at {}, and its last entries are written by {}: freeze it then, or let the period end \
+             earlier; if it is later by this machine's clock, set that right",
+            zoned_time(now, self.zone),
+            zoned_time(self.to, self.zone),
+            zoned_time(all_in, self.zone)
+        )
     }
 }
 

@@ -8,6 +8,7 @@ use service_tests::text::{fields, text_of};
 use super::pages::downloaded;
 use super::{Served, SignedIn};
 use crate::draw::interrupted::interrupt;
+use crate::draw::races::with_two;
 use crate::draw::{entered, freeze, frozen, relay_reply, shown};
 use crate::draw_walk::{drawn, in_groups};
 use crate::support::{Stack, live};
@@ -16,7 +17,6 @@ const CAMPAIGN: &str = "/campaigns/chai-bora-2026/live";
 const DRAW: &str = "/campaigns/chai-bora-2026/live/draws/week-03";
 const FREEZE: &str = "/campaigns/chai-bora-2026/live/draws/week-03/freeze";
 const FORM: &str = "name=week-03&from=2026-02-22&to=2026-02-28&prize_1=Kettle&number_1=1&prize_2=Tea&number_2=2&at=2026-03-01T03:15";
-const AGREE: &str = "answer=freeze&typed=week-03";
 
 async fn new_draw(operator: &SignedIn, status: u16, form: &str) -> String {
     let path = format!("{CAMPAIGN}/new-draw");
@@ -37,6 +37,23 @@ async fn after_work(operator: &SignedIn) -> String {
 async fn asked(operator: &SignedIn) -> String {
     new_draw(operator, 303, FORM).await;
     after_work(operator).await
+}
+
+fn hidden<'a>(page: &'a str, name: &str) -> &'a str {
+    let field = format!("name=\"{name}\" value=\"");
+    let value = page.split(&field).nth(1);
+    let value = value.and_then(|rest| rest.split('"').next());
+    value.unwrap_or_else(|| panic!("no {name}: {page}"))
+}
+
+/// Agrees to the question of a page.
+fn agreement(question: &str) -> String {
+    let attempt = hidden(question, "attempt");
+    format!("answer=freeze&typed=week-03&attempt={attempt}")
+}
+
+fn refusal(question: &str) -> String {
+    format!("answer=stop&attempt={}", hidden(question, "attempt"))
 }
 
 async fn is_locked(stack: &Stack) -> bool {
@@ -100,14 +117,15 @@ async fn a_draw_is_frozen_as_by_the_command() {
         .post_for(422, FREEZE, "answer=freeze&typed=week")
         .await;
     assert_contains!(wrong.text, "type exactly `week-03`");
+    let agree = agreement(&question);
     // Sent twice, it is done once.
     let (one, two) = tokio::join!(
-        operator.post_for(303, FREEZE, AGREE),
-        operator.post_for(303, FREEZE, AGREE)
+        operator.post_for(303, FREEZE, &agree),
+        operator.post_for(303, FREEZE, &agree)
     );
     assert_eq!(one.headers["location"], two.headers["location"]);
     after_work(&operator).await;
-    operator.post_for(303, FREEZE, AGREE).await;
+    operator.post_for(303, FREEZE, &agree).await;
     let draw = shown(&stack).await;
     assert_eq!(
         fields(&draw, "state header.rows header.total"),
@@ -187,13 +205,15 @@ async fn a_freeze_that_is_stopped_leaves_no_lock() {
         operator.post_for(303, &path, FORM),
         operator.post_for(303, &path, FORM)
     );
-    assert_contains!(after_work(&operator).await, "Freeze it");
+    let question = after_work(&operator).await;
+    assert_contains!(question, "Freeze it");
     let other = FORM.replace("week-03", "week-04");
     assert_contains!(
         new_draw(&operator, 422, &other).await,
         "under way in this console"
     );
-    operator.post_for(303, FREEZE, "answer=stop").await;
+    let stopped = operator.post_for(303, FREEZE, &refusal(&question)).await;
+    assert_eq!(stopped.headers["location"], format!("{CAMPAIGN}/new-draw"));
     assert!(!is_locked(&stack).await);
     asked(&operator).await;
     assert!(is_locked(&stack).await);
@@ -206,6 +226,39 @@ async fn a_freeze_that_is_stopped_leaves_no_lock() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answer_to_an_earlier_question_does_nothing() {
+    let stack = with_entries().await;
+    let operator = SignedIn::to(&stack).await;
+    let earlier = asked(&operator).await;
+    operator.post_for(303, FREEZE, &refusal(&earlier)).await;
+    new_draw(&operator, 303, &FORM.replace("number_1=1", "number_1=2")).await;
+    let question = after_work(&operator).await;
+    for answer in [agreement(&earlier), refusal(&earlier)] {
+        let refused = operator.post_for(422, FREEZE, &answer).await;
+        assert_contains!(refused.text, "another one began");
+    }
+    assert_contains!(operator.page(FREEZE).await, "Freeze it");
+    let agree = agreement(&question);
+    operator.post_for(303, FREEZE, &agree).await;
+    after_work(&operator).await;
+    let prizes = &shown(&stack).await["header"]["prizes"];
+    assert_eq!(prizes[0]["number"], 2, "{prizes}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn freeze_stopped_too_late_leads_to_its_draw() {
+    let (hold, stack, _) = with_two().await;
+    let operator = SignedIn::to(&stack).await;
+    let question = asked(&operator).await;
+    hold.select(|call, _| call.starts_with("PUT ") && call.contains("/commitment.txt"));
+    operator.post_for(303, FREEZE, &agreement(&question)).await;
+    hold.reached().await;
+    let stopped = operator.post_for(303, FREEZE, &refusal(&question)).await;
+    assert_eq!(stopped.headers["location"], DRAW);
+    assert_contains!(operator.page(DRAW).await, "Publish the commitment");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_after_half_an_hour_freezes_nothing() {
     let stack = with_entries().await;
     let operator = SignedIn::to(&stack).await;
@@ -215,8 +268,10 @@ async fn an_answer_after_half_an_hour_freezes_nothing() {
         stack.clock.advance(Duration::from_secs(10 * 60));
         operator.page("/search").await;
     }
-    assert_contains!(operator.page(FREEZE).await, "too long ago");
-    operator.post_for(303, FREEZE, AGREE).await;
+    let page = operator.page(FREEZE).await;
+    assert_contains!(page, "too long ago");
+    let agree = agreement(&page);
+    operator.post_for(303, FREEZE, &agree).await;
     assert_contains!(
         after_work(&operator).await,
         "it took longer than half an hour"
@@ -334,7 +389,7 @@ async fn two_people_give_a_draw_up() {
     let (_second, juma) = console_of("juma").await;
     let (_third, neema) = console_of("neema").await;
     let path = format!("{DRAW}/abandon");
-    let form = "why=mistaken&typed=week-03";
+    let form = "why=mistaken&typed=week-03&shown=";
     asha.post_for(422, &path, "why=mistaken&typed=week").await;
     asha.post_for(422, &path, "typed=week-03").await;
     asha.post_for(303, &path, form).await;
@@ -342,6 +397,14 @@ async fn two_people_give_a_draw_up() {
         asha.page(DRAW).await,
         "Another person has to ask for the same"
     );
+    // His page was older than her request.
+    let unseen = juma.post_for(422, &path, form).await;
+    assert_contains!(
+        unseen.text,
+        "since it was shown",
+        "You would be the second person"
+    );
+    let form = &format!("{form}{}", hidden(&unseen.text, "shown"));
     let alone = asha.post_for(422, &path, form).await;
     assert_contains!(alone.text, "Asha asked for it", "until a second operator");
     assert_eq!(shown(&stack).await["state"], "frozen");

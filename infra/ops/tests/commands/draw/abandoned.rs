@@ -1,6 +1,7 @@
 //! Abandoned draws: by two people, for good, in public.
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use common::clock::Clock;
 
 use super::erasure::{ERASE, PHONE};
 use super::*;
@@ -89,18 +90,49 @@ async fn abandoned_draw_is_not_revived_by_its_record() {
 }
 
 #[tokio::test]
-async fn request_that_the_log_does_not_have_is_none() {
+async fn slow_clock_confirms_nothing_after_the_round() {
     let stack = with_entries().await;
     frozen(&stack).await;
-    let identity = "arn:aws:iam::000000000000:user/juma";
+    stack.run_by("asha", ABANDON).await;
+    stack.clock.advance(NOTICE);
+    let slow = Clock::manual(NOW);
+    let late = stack
+        .run_at(&slow, format!("{ABANDON} --by juma --json"))
+        .await;
+    late.refused("request_changed");
+    assert_eq!(shown(&stack).await["state"], "frozen");
+}
+
+/// Writes a request without the audit log.
+async fn forge_request(stack: &Stack, by: &str) {
+    let identity = format!("arn:aws:iam::000000000000:user/{by}");
     let request = [
-        ("by", stored::text("juma")),
-        ("identity", stored::text(identity)),
+        ("by", stored::text(by)),
+        ("identity", stored::text(&identity)),
         ("at", stored::number(stack.clock.now().as_millis())),
     ];
     let request = request.map(|(name, value)| (name.to_owned(), value));
     let request = AttributeValue::M(request.into());
-    after_round::change_record(&stack, "abandonment", request).await;
+    after_round::change_record(stack, "abandonment", request).await;
+}
+
+#[tokio::test]
+async fn logged_request_supports_no_forged_later_one() {
+    let stack = with_entries().await;
+    frozen(&stack).await;
+    stack.run_by("asha", ABANDON).await;
+    stack.clock.advance(NOTICE);
+    forge_request(&stack, "asha").await;
+    stack.json_by("juma", ABANDON).await;
+    let after = fields(&shown(&stack).await, "state abandonment.by");
+    assert_eq!(after, "frozen juma");
+}
+
+#[tokio::test]
+async fn request_that_the_log_does_not_have_is_none() {
+    let stack = with_entries().await;
+    frozen(&stack).await;
+    forge_request(&stack, "juma").await;
     assert_eq!(shown(&stack).await["abandonment"]["by"], "juma");
     stack.run_by("asha", ABANDON).await;
     let after = fields(&shown(&stack).await, "state abandonment.by");

@@ -12,7 +12,7 @@ use super::*;
 use crate::support::ctrl_c;
 
 /// A stack with holdable calls, and entries of two persons.
-pub(super) async fn with_two() -> (Interceptor, Stack, Submission) {
+pub(crate) async fn with_two() -> (Interceptor, Stack, Submission) {
     let hold = Interceptor::default();
     let stack = Stack::start(Options {
         proxy: Some(hold.front()),

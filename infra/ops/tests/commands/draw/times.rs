@@ -54,3 +54,27 @@ async fn times_without_an_offset_are_the_campaigns() {
     let period = json!({ "from": "2026-02-28T08:00:00+03:00", "to": "2026-02-28T20:00:00+03:00" });
     assert_eq!(draw["header"]["period"], period);
 }
+
+#[tokio::test]
+async fn fast_clock_freezes_no_period_before_its_end() {
+    let stack = with_entries().await;
+    let fast = Clock::manual(NOW.after(Duration::from_secs(12 * 60)));
+    let freezing = freeze_at(&stack, "week-03", fast.now().after(NOTICE), PRIZE);
+    let freezing = freezing.replace(PERIOD, &format!("--from 2026-02-22 --to {NOW} --json"));
+    let early = stack.run_at(&fast, &freezing).await;
+    early.refused("period_open");
+    assert_no_draws(&stack).await;
+    stack.clock.advance(Duration::from_secs(5 * 60));
+    stack.run_at(&fast, &freezing).await.fine();
+}
+
+#[tokio::test]
+async fn draw_published_before_its_periods_end_is_not_run() {
+    let stack = with_entries().await;
+    let mut header = frozen(&stack).await["header"].clone();
+    header["period"]["to"] = json!("2026-03-01T03:10:00+03:00");
+    let header = stored::text(&header.to_string());
+    after_round::change_record(&stack, "header", header).await;
+    stack.clock.advance(NOTICE);
+    stack.refused(RUN, "draw_early").await;
+}
