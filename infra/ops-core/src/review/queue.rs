@@ -47,7 +47,7 @@ pub enum First {
     Claimed,
     HeldBy(String),
     /// The service's turn, or settled.
-    NotWaiting(Submission),
+    NotWaiting(Box<Submission>),
     /// The second person has to be another one.
     AcceptedByYou,
     Unknown,
@@ -130,7 +130,7 @@ impl ReviewQueue {
             return Ok(First::Unknown);
         };
         if found.assignee() != Some(Assignee::Operator) {
-            return Ok(First::NotWaiting(found));
+            return Ok(First::NotWaiting(Box::new(found)));
         }
         let Some(claimed) = wanted(found, identity, &by) else {
             return Ok(First::AcceptedByYou);

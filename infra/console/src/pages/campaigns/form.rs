@@ -40,7 +40,7 @@ impl Fields<'_> {
             @for (title, names) in GROUPS {
                 section.group {
                     h2 { (title) }
-                    @for part in names.iter().filter_map(|name| found(name)) { (self.part(part)) }
+                    @for part in names.iter().filter_map(&found) { (self.part(part)) }
                 }
             }
         }

@@ -39,11 +39,12 @@ async fn asked(operator: &SignedIn) -> String {
     after_work(operator).await
 }
 
-fn hidden<'a>(page: &'a str, name: &str) -> &'a str {
+/// A hidden field's value.
+pub(crate) fn hidden<'a>(page: &'a str, name: &str) -> &'a str {
     let field = format!("name=\"{name}\" value=\"");
     let value = page.split(&field).nth(1);
     let value = value.and_then(|rest| rest.split('"').next());
-    value.unwrap_or_else(|| panic!("no {name}: {page}"))
+    value.expect("a hidden field")
 }
 
 /// Agrees to the question of a page.

@@ -4,7 +4,7 @@ mod campaigns;
 mod codes;
 mod demo;
 mod draws;
-mod freezes;
+pub(crate) mod freezes;
 mod keys;
 mod link;
 pub(crate) mod overview;

@@ -1,6 +1,7 @@
 //! Rights that the database denies to a role, and the console to its operator.
 
 use super::*;
+use crate::console::freezes::hidden;
 use crate::console::overview::last_seen;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -162,10 +163,13 @@ async fn draws_have_buttons_for_those_who_may_draw() {
     let new = "/campaigns/chai-bora-2026/live/new-draw";
     operator.post_for(303, new, form).await;
     let freeze = format!("{draws}/other/freeze");
-    while !operator.page(&freeze).await.contains("Freeze it") {}
-    operator
-        .post_for(303, &freeze, "answer=freeze&typed=other")
-        .await;
+    let mut page = operator.page(&freeze).await;
+    while !page.contains("Freeze it") {
+        page = operator.page(&freeze).await;
+    }
+    let attempt = hidden(&page, "attempt");
+    let answer = format!("answer=freeze&typed=other&attempt={attempt}");
+    operator.post_for(303, &freeze, &answer).await;
     while operator.status("GET", &freeze).await == 200 {}
     let shown = stack.json("draw show --campaign chai-bora-2026 --draw other");
     assert_eq!(shown.await["state"], "frozen");
