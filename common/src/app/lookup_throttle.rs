@@ -114,7 +114,7 @@ impl Throttle {
         Ok(())
     }
 
-    /// Takes the next slot. Gives up after [`MAX_INTERVALS`], or if it were after `until`. After an
+    /// Takes the next slot. Gives up after `MAX_INTERVALS`, or if it were after `until`. After an
     /// error, a slot may stay unused.
     pub async fn acquire(
         &self,

@@ -108,7 +108,7 @@ impl EventQueue {
         self.publish_over(Duration::ZERO, events).await
     }
 
-    /// Spreads the events over a time, at most [`MAX_DELAY`].
+    /// Spreads the events over a time, at most `MAX_DELAY`.
     ///
     /// # Errors
     /// If the queue did not take all; others may have been sent.

@@ -131,7 +131,7 @@ impl Period {
     }
 }
 
-/// [`replay_period`], without showing progress.
+/// `replay_period`, without showing progress.
 pub async fn replay_period_unseen(
     tables: &Tables,
     endpoints: &[Endpoint],
