@@ -114,10 +114,16 @@ export default function ({ visit, look, screenshots }) {
     const card = page.locator('.card:visible');
     let decided = 0;
     let tried = 0;
+    let reloads = 0;
     for (;;) {
       await card.or(page.locator('#nothing:visible')).first().waitFor();
       const shown = await seen(page);
-      if (!shown.id) break;
+      if (!shown.id) {
+        // The next one could not be fetched, which a reviewer would answer with a reload.
+        if (decided >= WAITING || reloads++ > 2) break;
+        await page.reload();
+        continue;
+      }
       decided += 1;
       if (decided % 2) {
         await decideBy(page, 'a');
