@@ -168,7 +168,7 @@ pub(crate) fn pill(class: &str, word: impl Render) -> Markup {
     html! { span.pill.(class) { (word) } }
 }
 
-/// In place of a button, for an operator without the right.
+/// Words that replace a button, for an operator without the right.
 pub(crate) fn lacks(doing: &str, role: Role) -> Markup {
     html! {
         p.soft { (doing) " takes the role " b { (role.as_str()) } ", which you do not have. The stack's administrator can give it to you." }

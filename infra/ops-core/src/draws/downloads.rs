@@ -12,7 +12,7 @@ use crate::person_file::{dated, failed};
 
 const CERTIFICATE: &str = "certificate.html";
 
-/// What the freeze has published, verified.
+/// Files that the freeze has published, verified.
 pub async fn evidence(
     tables: &Tables,
     scope: &Scope,

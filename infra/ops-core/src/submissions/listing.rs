@@ -108,7 +108,7 @@ struct Found {
     reference: Reference,
 }
 
-/// What was found so far. Has times and references alone, so that a million fit into memory.
+/// Submissions found so far. Has times and references alone, so that a million fit into memory.
 pub struct Listing {
     /// `None` at the end.
     pages: Option<Pages>,

@@ -32,7 +32,7 @@ struct Filled {
     /// The stored revision when the form was opened; 0 for a new campaign.
     revision: u64,
     typed: Typed,
-    /// What the page says above the form.
+    /// Words above the form.
     told: Markup,
     problems: Vec<Problem>,
     /// A pasted file, with its problems.
@@ -138,7 +138,7 @@ fn overview_of(plan: &Plan) -> String {
     path_of(&live)
 }
 
-/// What has to be agreed to beyond the button.
+/// Agreements that the change needs besides the button.
 struct Question {
     /// Must be typed, because personal data is deleted.
     deletes: Option<(String, String)>,

@@ -89,7 +89,7 @@ fn filters(status: &str, text: &str) -> Markup {
     }
 }
 
-/// What is known of live; `None` for roles that may not read it.
+/// Numbers of live; `None` for roles that may not read them.
 struct Live {
     days: Option<Aggregate>,
     waiting: Option<u64>,

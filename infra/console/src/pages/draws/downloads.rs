@@ -39,7 +39,7 @@ pub(super) fn section(scope: &Scope, draw: &Draw) -> Markup {
     }
 }
 
-/// What was asked for, as a file.
+/// The file that was asked for.
 fn file(
     draw: &DrawName,
     end: &str,

@@ -1,4 +1,4 @@
-//! From the form of a new draw to its commitment: reads the entries, shows what is committed to,
+//! A freeze from its form to the commitment: reads the entries, shows what is committed to,
 //! asks, and freezes.
 
 use common::domain::draw::FreezeLock;

@@ -52,7 +52,7 @@ impl Freezes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What `look` makes of the freeze of a scope, if there is one.
+    /// Result of `look` at the freeze of a scope, if there is one.
     pub(super) fn look<T>(&self, scope: &Scope, look: impl FnOnce(&Freeze) -> T) -> Option<T> {
         self.all().get(scope).map(look)
     }

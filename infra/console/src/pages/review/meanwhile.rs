@@ -1,4 +1,4 @@
-//! What others did with a receipt meanwhile, in words.
+//! Decisions of others about a receipt, made meanwhile, in words.
 
 use common::domain::submission::State;
 use ops_core::review::queue::First;

@@ -1,4 +1,4 @@
-//! From the form of a new draw to its commitment, and to the end of the draw.
+//! A draw from its form to the commitment, and to its end.
 
 use std::io::{Cursor, Read};
 use std::time::Duration;
