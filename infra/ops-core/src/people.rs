@@ -1,4 +1,4 @@
-//! A person's data: where it is, handing it over, and erasing it.
+//! A person's data: found, handed over, erased.
 
 mod limits;
 
@@ -26,32 +26,30 @@ pub struct PersonRecords {
     pub entrant: Entrant,
     blocked: Option<BlockChange>,
     unblocked: Option<BlockChange>,
-    /// Its submissions with their receipts, newest first.
+    /// Newest first, with their receipts.
     pub submissions: Vec<(Submission, Option<Receipt>)>,
-    /// Places of the phone in draws, and the steps since.
     pub contacts: Vec<Contact>,
     id: EntrantId,
 }
 
 impl PersonRecords {
-    /// Submissions without their receipts.
     pub fn submissions_alone(&self) -> impl Iterator<Item = &Submission> {
         self.submissions.iter().map(|(submission, _)| submission)
     }
 
-    /// Submissions that are not settled. They need the phone, so they postpone an erasure.
+    /// They need the phone, so they postpone an erasure.
     pub fn unsettled(&self) -> impl Iterator<Item = &Submission> {
         self.submissions_alone()
             .filter(|submission| !submission.status.is_terminal())
     }
 
-    /// Instant prizes that were won. The winner can be called only while the phone is held.
+    /// The winner can be called only while the phone is held.
     pub fn instant_prizes(&self) -> impl Iterator<Item = &str> {
         self.submissions_alone()
             .filter_map(|submission| submission.status.instant_win())
     }
 
-    /// True if the person was erased, and all that is held is what they used of the limits.
+    /// True if all that is held is what an erased person used of the limits.
     pub fn is_erased(&self) -> bool {
         self.entrant.erased_at.is_some() && self.submissions.is_empty()
     }
@@ -68,14 +66,14 @@ impl PersonRecords {
 /// Finds what is held on a phone, in every campaign and both environments.
 ///
 /// # Errors
-/// When a table or Secrets Manager does not answer, or records cannot be read: all of them are named.
+/// Names all records that cannot be read.
 pub async fn find(tables: &Tables, phone: &Phone, now: Timestamp) -> Result<Vec<PersonRecords>> {
     let (found, unreadable) = find_readable(tables, phone, now).await?;
     Failure::check_readable("nothing was done", &unreadable)?;
     Ok(found)
 }
 
-/// [`find`], which returns the records that cannot be read.
+/// [`find`], with the records that cannot be read.
 pub async fn find_readable(
     tables: &Tables,
     phone: &Phone,
@@ -129,7 +127,6 @@ async fn in_scope(
     Ok((Some(found), unreadable))
 }
 
-/// The value that was read; `None` for a record that cannot be read, which is noted.
 fn or_unreadable<T>(
     read: Result<T, StoreError>,
     unreadable: &mut Vec<UnreadableRecord>,
@@ -173,7 +170,7 @@ async fn read_submissions(
     Ok(submissions)
 }
 
-/// The contacts of a scope that were drawn by one of these submissions.
+/// Contacts drawn by one of these submissions.
 async fn contacts(
     tables: &Tables,
     scope: &Scope,
@@ -188,10 +185,10 @@ async fn contacts(
     Ok(contacts)
 }
 
-/// Refuses to erase a person whose submissions or prizes still need the phone.
+/// Refuses while submissions or prizes need the phone.
 ///
 /// # Errors
-/// Names the first submission that is not settled, or the first prize that is not collected.
+/// Names the first of them.
 pub fn check_settled(held: &PersonRecords) -> Result<()> {
     if let Some(open) = held.contacts.iter().find(|contact| contact.is_open()) {
         bail!(
@@ -214,7 +211,7 @@ pub fn check_settled(held: &PersonRecords) -> Result<()> {
     )
 }
 
-/// Refuses to erase a person between the round of a draw and its run: a person with the openings can compute the winners.
+/// Refuses between the round of a draw and its run: the openings tell the winners.
 async fn check_drawn(tables: &Tables, held: &PersonRecords, now: Timestamp) -> Result<()> {
     let mut draws = openings::with_openings(tables, &held.scope, now).await?;
     draws.retain(|draw| {
@@ -234,7 +231,7 @@ async fn check_drawn(tables: &Tables, held: &PersonRecords, now: Timestamp) -> R
     Ok(())
 }
 
-/// The live instant prizes in words, if there are any. The service does not know whether they were handed over.
+/// The service does not know whether they were handed over.
 pub fn live_instant_prizes(held: &[PersonRecords]) -> Option<String> {
     let live = held.iter().filter(|held| held.scope.environment.is_live());
     let prizes: Vec<_> = live.flat_map(PersonRecords::instant_prizes).collect();
@@ -247,7 +244,6 @@ pub fn prizes_to_hand_over(held: &[PersonRecords]) -> Option<String> {
     })
 }
 
-/// The effect of an erasure, for the question before it.
 pub fn erasure_in_words(held: &[PersonRecords]) -> String {
     format!(
         "Every submission gets a random id in place of the phone; photos, regions and claims are deleted. References, outcomes, \
@@ -256,7 +252,6 @@ pub fn erasure_in_words(held: &[PersonRecords]) -> String {
     )
 }
 
-/// How long what an erased person has used of the limits is kept.
 pub fn limits_in_words<'a>(held: impl IntoIterator<Item = &'a PersonRecords>) -> String {
     let kept = "What was counted stays under the keyed digest of the phone until 30 days after the campaign's end, so that the limits \
                 hold.";
@@ -273,12 +268,12 @@ pub fn limits_in_words<'a>(held: impl IntoIterator<Item = &'a PersonRecords>) ->
     }
 }
 
-/// Erases a person from one campaign and environment: their submissions and codes get a random id, and their photos, region
-/// and claims go. The counts stay under the phone's digest until the sweep moves them too, 30 days after the campaign's end.
-/// Interrupted anywhere, it is finished by running it again.
+/// Erases a person from one scope: submissions and codes get a random id; photos, region and claims
+/// go. The counts stay under the phone's digest until the sweep moves them, 30 days after the
+/// campaign's end. Run it again if it was interrupted.
 ///
 /// # Errors
-/// When a submission is not settled; when a table or the bucket does not answer.
+/// If a submission is not settled.
 pub async fn erase(
     tables: &Tables,
     photos: &Photos,
@@ -291,7 +286,7 @@ pub async fn erase(
         .entrants
         .begin_erasure(&held.scope, &held.id, &new)
         .await?;
-    // An interrupted erasure may have left a winner or an opening of a submission that it had changed already.
+    // An interrupted erasure may have left a winner or an opening of a changed submission.
     let earlier = submissions(tables, &held.scope, &tombstone).await?;
     let mut found = PersonRecords {
         submissions: earlier,
@@ -299,7 +294,7 @@ pub async fn erase(
         ..held.clone()
     };
     for _ in 0..MAX_TRIES {
-        // Listed again, since the phone may have entered since `find`, and the index lags behind the table.
+        // Again, since the phone may have entered since `find`, and the index lags.
         let submissions = submissions(tables, &held.scope, &held.id).await?;
         let of_these = contacts(tables, &held.scope, &submissions).await?;
         let held = PersonRecords {
@@ -309,8 +304,8 @@ pub async fn erase(
         };
         check_settled(&held)?;
         check_drawn(tables, &held, now).await?;
-        // Before the submissions, which tell what to look for; and again after them, since until then a freeze or a run can
-        // have read the person.
+        // Before the submissions, which tell what to look for; and after them, since a freeze or a
+        // run can have read the person meanwhile.
         found.submissions.extend(held.submissions.iter().cloned());
         found.contacts = contacts(tables, &held.scope, &found.submissions).await?;
         openings::erase_person(tables, &found, now).await?;
@@ -342,8 +337,8 @@ pub async fn erase(
     )
 }
 
-/// True if the person has used something of the campaign's limits, and must not enter anew by being forgotten. The last day
-/// is left out: a sweep may be about to delete what is kept.
+/// True if the person used limits, and must not enter anew by being forgotten. The last day is left
+/// out: a sweep may be about to delete them.
 async fn keeps_limits(tables: &Tables, held: &PersonRecords, now: Timestamp) -> Result<bool> {
     let until = tables
         .campaign(&held.scope.campaign)
@@ -355,10 +350,10 @@ async fn keeps_limits(tables: &Tables, held: &PersonRecords, now: Timestamp) -> 
     Ok(counts && (entrant.total > 0 || is_throttled))
 }
 
-/// Writes everything that is held into a ZIP file. The audit log has a row first.
+/// Writes a ZIP file, after a row in the audit log.
 ///
 /// # Errors
-/// When nothing is held; when a table, the bucket or the disk fails.
+/// If nothing is held.
 pub async fn export<W: Write + Seek>(
     tables: &Tables,
     phone: &Phone,
@@ -397,7 +392,7 @@ pub async fn export<W: Write + Seek>(
     file.finish()
 }
 
-/// [`export`] into a file without a name, which is gone once it is closed. It is read from its start.
+/// [`export`] into a file that is gone once closed. It is read from its start.
 pub async fn export_unnamed(
     tables: &Tables,
     phone: &Phone,
@@ -410,11 +405,10 @@ pub async fn export_unnamed(
     Ok(file)
 }
 
-/// Erases a person from all that is held. The audit log has a row first.
+/// Erases a person everywhere, after a row in the audit log.
 ///
 /// # Errors
-/// When the reason is invalid, a submission is not settled, or a draw is being frozen; when a table or the bucket does not
-/// answer.
+/// If the reason is invalid, a submission is not settled, or a draw is being frozen.
 pub async fn erase_all(
     tables: &Tables,
     held: &[PersonRecords],
@@ -435,8 +429,7 @@ pub async fn erase_all(
     Ok(())
 }
 
-/// Writes a row for each campaign and environment. It names submissions and not the phone's id, which would outlive an
-/// erasure in the log.
+/// A row for each scope. It names submissions: the phone's id would outlive an erasure in the log.
 async fn record(
     name: &'static str,
     why: Option<&str>,

@@ -1,4 +1,4 @@
-//! Reads statistics of campaigns, and compares them with a count of all records.
+//! Statistics of campaigns, and their comparison with a count of all records.
 
 pub mod aggregate;
 
@@ -81,7 +81,6 @@ async fn of_days(
     Ok(all)
 }
 
-/// Submissions and entries by day.
 async fn totals(tables: &Tables, scope: &Scope) -> Result<Counters, StoreError> {
     let counters = tables.statistics.counters(scope, Metric::Days, ALL_DAYS);
     counters.await
@@ -97,8 +96,8 @@ pub async fn entries(tables: &Tables, scope: &Scope) -> Result<i64> {
     Ok(totals.iter().map(|(_, amount)| amount.entries).sum())
 }
 
-/// True if a submission that waits for a person is missing for longer than counting takes. Without
-/// such a submission, nothing is known.
+/// True if a submission that waits for a person is missing for longer than counting takes. Unknown
+/// without one.
 pub async fn stand_still(tables: &Tables, scope: &Scope, now: Timestamp) -> Result<bool> {
     let submissions = tables.submissions();
     let Some(newest) = submissions.newest_waiting_for_operator(scope).await? else {
@@ -163,7 +162,7 @@ pub struct Verification {
     pub differences: Vec<Difference>,
 }
 
-/// Compares the statistics with all records. `read` counts records so far; `now` is the start.
+/// `read` counts records so far; `now` is the start.
 pub async fn verify(
     tables: &Tables,
     scope: &Scope,
@@ -209,10 +208,9 @@ pub async fn verify(
     })
 }
 
-/// Sets a paused campaign's counters to a count of all records, except changing ones: it still
-/// records refusals. Nothing may have changed in the last five minutes, since a change still to be
-/// counted would count twice. The alarm `counting-behind` tells if the streams lag; this function
-/// does not know.
+/// Sets a paused campaign's counters to a count of all records, but for changing ones. Nothing may
+/// have changed in the last five minutes: a change still to be counted would count twice. The alarm
+/// `counting-behind` tells if the streams lag.
 pub async fn recount(
     tables: &Tables,
     scope: &Scope,
@@ -239,8 +237,8 @@ pub async fn recount(
     Ok(())
 }
 
-/// Refuses unless the campaign is paused and quiet. Erased persons, deleted test data and swept
-/// phones leave a time only in the audit log and the deletion's progress.
+/// Erased persons, deleted test data and swept phones leave a time only in the audit log and the
+/// deletion's progress.
 pub(crate) async fn check_quiet(
     tables: &Tables,
     scope: &Scope,

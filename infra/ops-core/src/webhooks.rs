@@ -1,4 +1,4 @@
-//! Endpoints of brands' servers: added, tested, stopped, and sent events again.
+//! Endpoints of brands' servers.
 //!
 //! The URL of an endpoint may have a token, so audit rows and errors name its host alone.
 
@@ -31,7 +31,6 @@ pub struct NewEndpoint {
 const MAX_TEST_TIME: Duration = Duration::from_secs(3);
 const SLOW: &str = "slow";
 
-/// Result of a test event.
 pub type Ping = Result<(), DeliveryFailure>;
 
 #[derive(Debug)]
@@ -50,11 +49,9 @@ pub struct TestedEndpoint {
 #[derive(Debug)]
 pub struct ListedEndpoint {
     pub endpoint: Endpoint,
-    /// Events that were not delivered yet.
     pub waiting: usize,
 }
 
-/// State of an endpoint at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
@@ -119,7 +116,6 @@ pub async fn list(tables: &Tables, scope: &Scope) -> Result<Vec<ListedEndpoint>>
     concurrently(endpoints.into_iter().map(listed)).await
 }
 
-/// JSON without the URL.
 pub(crate) fn endpoint_json(endpoint: &Endpoint, now: Timestamp) -> Value {
     json!({
         "endpoint": endpoint.endpoint,
@@ -136,7 +132,6 @@ pub(crate) fn endpoint_json(endpoint: &Endpoint, now: Timestamp) -> Value {
     })
 }
 
-/// The endpoint with an id, or all of the scope.
 pub async fn chosen(
     tables: &Tables,
     scope: &Scope,
@@ -148,7 +143,6 @@ pub async fn chosen(
     }
 }
 
-/// The endpoint of an id, as `ops webhook list` shows it.
 pub async fn find(tables: &Tables, scope: &Scope, id: &str) -> Result<Endpoint> {
     let id: Option<EndpointId> = id.parse().ok();
     let found = match &id {
@@ -164,7 +158,7 @@ pub async fn find(tables: &Tables, scope: &Scope, id: &str) -> Result<Endpoint> 
     })
 }
 
-/// Adds an endpoint, which is active after a test event.
+/// It is active after a test event.
 pub async fn add(
     tables: &Tables,
     scope: &Scope,
@@ -205,7 +199,7 @@ pub async fn add(
     Ok(AddedEndpoint { endpoint, secret })
 }
 
-/// The test event of an endpoint that was just added; a fault counts as no reply.
+/// A fault counts as no reply.
 pub async fn test_added(tables: &Tables, endpoint: Endpoint, now: Timestamp) -> TestedEndpoint {
     let tested = prove(tables, &endpoint, now).await;
     tested.unwrap_or_else(|_| TestedEndpoint {
@@ -234,7 +228,7 @@ fn shown_secret(endpoint: &Endpoint, secret: &WebhookSecret) -> String {
     }
 }
 
-/// Sends a test event, whose success makes an unproven endpoint active and a failing one well.
+/// Success makes an unproven endpoint active and a failing one well.
 pub async fn test(tables: &Tables, endpoint: &Endpoint, now: Timestamp) -> Result<TestedEndpoint> {
     record(tables, "webhook.test", endpoint, json!({}), now).await?;
     prove(tables, endpoint, now).await
@@ -291,7 +285,6 @@ pub fn failure_words(failure: &DeliveryFailure) -> String {
     }
 }
 
-/// A test's failure, and what to do.
 fn test_failure_words(failure: &DeliveryFailure) -> String {
     let advice = match (failure.status, failure.reason.as_str()) {
         (Some(300..=399), _) => "add an endpoint with the URL that it redirects to",
@@ -310,7 +303,6 @@ fn test_failure_words(failure: &DeliveryFailure) -> String {
     format!("{}; {advice}", failure_words(failure))
 }
 
-/// Result of a test event that has just ended, as sentences.
 pub fn ping_words(endpoint: &Endpoint, ping: &Ping, zone: Tz, now: Timestamp) -> String {
     let host = endpoint.url.host();
     match (ping, endpoint.status) {
@@ -339,7 +331,7 @@ pub fn ping_words(endpoint: &Endpoint, ping: &Ping, zone: Tz, now: Timestamp) ->
     }
 }
 
-/// A new secret; both sign for a day.
+/// Both sign for a day.
 pub async fn rotate(tables: &Tables, endpoint: &Endpoint, now: Timestamp) -> Result<String> {
     let secrets = tables
         .webhook_endpoints
@@ -389,7 +381,6 @@ pub async fn remove(tables: &Tables, endpoint: &Endpoint, now: Timestamp) -> Res
     Ok(())
 }
 
-/// Writes the audit log's row.
 async fn record(
     tables: &Tables,
     action: &'static str,

@@ -141,7 +141,6 @@ impl Checker<'_> {
         Ok(items.map(Option::unwrap_or_default).collect())
     }
 
-    /// Any names; `null` replaces wrong values.
     fn map(
         &mut self,
         path: &str,

@@ -1,4 +1,4 @@
-//! Rules beyond the schema: formats of texts, and what holds between fields.
+//! Formats of texts, and what holds between fields.
 
 use common::domain::partner::PartnerRules;
 use common::domain::partner::pointer::Pointer;
@@ -67,7 +67,6 @@ impl<'a> Field<'a> {
         self.problems.add(line, &self.path, message);
     }
 
-    /// An error is the field's problem.
     fn parse<T>(&self, name: &str, parse: impl FnOnce(&'a str) -> Result<T, String>) -> Option<T> {
         let field = self.get(name)?;
         let parsed = parse(field.text());
@@ -99,7 +98,7 @@ pub(super) fn check(file: &Field<'_>) {
     check_entries(file, receipt.as_ref());
     let partner = file.get("partner");
     partner.as_ref().inspect(|partner| check_partner(partner));
-    // A wrong `code` leaves unknown if a `partner` block is allowed.
+    // A wrong `code` does not tell if a `partner` block is allowed.
     let code = file.get("code").and_then(|code| code.get("checked_by"));
     match (code.as_ref().map(|by| by.text() == "partner"), partner) {
         (Some(true), None) if !file.lines.contains_key("partner") => {
@@ -212,8 +211,8 @@ fn check_match(matches: &Field<'_>) {
     }
 }
 
-/// A fiscal device belongs to one branch. `devices` has paths by taxpayer and serial number, which
-/// is empty for a branch with every device of its merchant.
+/// A fiscal device belongs to one branch. `devices` has paths by taxpayer and serial number, empty
+/// for all devices of a merchant.
 fn check_devices(branch: &Field<'_>, devices: &mut HashMap<(String, String), String>) {
     let tin = branch.get("tin").map(|tin| tin_digits(tin.text()));
     let mut take = |field: &Field<'_>, serial: &str, message: &str| {

@@ -31,7 +31,6 @@ pub fn schema() -> Value {
     schema
 }
 
-/// Demands every field, in a file's order.
 fn complete(schema: &mut Value) {
     let Value::Object(words) = schema else { return };
     // Rust's number formats.
@@ -77,7 +76,6 @@ fn each_inner(words: &mut Map<String, Value>, change: &mut dyn FnMut(&mut Value)
     }
 }
 
-/// Allows `null` for an omitted field, and describes defaults.
 fn publish(schema: &mut Value) {
     let Value::Object(words) = schema else { return };
     let is_object = words.contains_key("x-order");
@@ -101,7 +99,6 @@ fn publish(schema: &mut Value) {
     }
 }
 
-/// The schema's words.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Schema {
@@ -116,7 +113,7 @@ pub(super) struct Schema {
     pub(super) default: Option<Value>,
     #[serde(rename = "x-holds")]
     pub(super) holds: Option<String>,
-    /// A rule checks its words, and says more about a wrong one.
+    /// A rule says more about a wrong one.
     #[serde(rename = "x-rule")]
     pub(super) has_rule: bool,
     #[serde(rename = "x-time")]

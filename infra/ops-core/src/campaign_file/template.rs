@@ -1,8 +1,6 @@
-//! The template that `ops campaign init` writes.
-
 use super::schema::{Kind, Schema};
 
-/// Required fields are empty, others behind a `#`.
+/// The template of `ops campaign init`: required fields are empty, others behind a `#`.
 pub fn template() -> String {
     let mut template = String::from(
         "# A campaign. Fill in what is empty, and remove the `# ` before what else you need.\n\

@@ -1,5 +1,5 @@
-//! Parses YAML into nodes that know their lines: one document, no tags, and no aliases, with which
-//! a small file could expand into a huge one.
+//! Parses YAML into nodes with lines: one document, no tags, and no aliases, which could expand a
+//! small file into a huge one.
 
 use granit_parser::{Event, Parser, ScalarStyle, StrInput, options};
 

@@ -1,4 +1,4 @@
-//! Writes a campaign as YAML that reads as the same campaign, and as JSON with the file's names.
+//! A campaign as YAML that reads as the same campaign, and as JSON.
 
 use chrono::SecondsFormat;
 
@@ -50,7 +50,7 @@ pub(super) fn from_json(mut file: Value) -> Result<Campaign, serde_json::Error> 
     serde_json::from_value(file)
 }
 
-/// Omits `paused`, so that applying the file keeps the pause switch.
+/// Omits `paused`: applying the file keeps the pause switch.
 pub fn to_yaml(campaign: &Campaign) -> Result<String> {
     let mut fields = to_json(campaign)?;
     fields.remove("paused");
@@ -95,7 +95,6 @@ fn push_fields(yaml: &mut String, indent: usize, block: &Schema, fields: &Map<St
     }
 }
 
-/// True if omitting the field means the same.
 pub(super) fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -127,7 +126,7 @@ pub(super) fn flow(value: &Value, schema: &Schema) -> String {
     }
 }
 
-/// Text without quotes if it reads as the same text everywhere.
+/// Without quotes if it reads as the same text everywhere.
 fn scalar(text: &str) -> String {
     let is_plain = text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text.ends_with(|c: char| c.is_ascii_alphanumeric())

@@ -6,7 +6,7 @@ use common::store::transaction::backoff;
 
 use crate::prelude::*;
 
-/// Attempts, since others may keep changing the book.
+/// Others may keep changing the book.
 const MAX_ATTEMPTS: u32 = 10;
 
 /// Verifying a code may check every batch, and one record holds all.
@@ -33,7 +33,7 @@ pub fn odds_line(book: &CodeBook) -> String {
     )
 }
 
-/// May apply `change` several times; if it fails, the book stays unchanged.
+/// May apply `change` several times; if it fails, the book stays.
 pub(super) async fn change<T>(
     books: &CodeBooks,
     scope: &Scope,
@@ -48,7 +48,6 @@ pub(super) async fn change<T>(
     .await
 }
 
-/// Tries again while others change the book.
 pub(crate) async fn until_saved<T, F: Future<Output = Result<Result<T, SaveError>>>>(
     save: impl Fn() -> F,
 ) -> Result<T> {
@@ -140,7 +139,7 @@ pub(super) fn batch_mut<'a>(book: &'a mut CodeBook, name: &str) -> Result<&'a mu
         .ok_or_else(unknown_batch)
 }
 
-/// Voids a batch. Submissions made with its codes stay valid.
+/// Entries made with its codes stay valid.
 pub async fn void_batch(
     tables: &Tables,
     scope: &Scope,

@@ -1,4 +1,4 @@
-//! Checks and describes a file of codes before they are imported. Writes nothing. A million codes take some 20 MB.
+//! Checks and describes a file of codes. A million codes take some 20 MB.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -12,7 +12,7 @@ use super::{MAX_CONCURRENCY, PART, book};
 use crate::column::CheckedColumn;
 use crate::prelude::*;
 
-/// Shorter lists may be a word with a counter, and do not show it; they need `--allow-weak`.
+/// Shorter lists may be a word with a counter, and do not show it.
 const MIN_CODES: u64 = 100;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +37,6 @@ impl Checked {
         self.count.saturating_sub(self.repeated + self.known)
     }
 
-    /// True if there is nothing to import or to finish.
     pub fn is_known(&self) -> bool {
         self.new_codes() == 0 && !self.is_begun
     }
@@ -73,7 +72,7 @@ pub struct Sample {
     pub code: String,
 }
 
-/// Checks a file of codes; writes nothing. Calls `progress` with the number of lines that were checked.
+/// `progress` gets the number of lines checked.
 pub async fn check(
     tables: &Tables,
     scope: &Scope,
@@ -221,7 +220,6 @@ fn masked(code: &str) -> String {
     code.chars().enumerate().map(mask).collect()
 }
 
-/// The number of codes that were imported before, and of those that are void.
 async fn count_known(
     codes: &Codes,
     scope: &Scope,

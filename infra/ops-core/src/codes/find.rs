@@ -1,5 +1,3 @@
-//! Finds the record of a code and its state.
-
 use common::domain::code_record::CodeHold;
 use common::domain::resolved_code::ResolvedCode;
 
@@ -33,7 +31,7 @@ impl State {
 pub struct CodeOfScope {
     pub batch: Option<Batch>,
     pub state: State,
-    /// True if the batch was voided, even after a submission got the code.
+    /// True even if a submission got the code before.
     pub is_void: bool,
     pub hold: Option<CodeHold>,
     pub submission: Option<Submission>,

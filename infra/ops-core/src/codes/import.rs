@@ -1,5 +1,5 @@
-//! Imports codes printed elsewhere. Checks the whole file before writing; an interrupted import is
-//! finished by running it again.
+//! Imports codes printed elsewhere. The whole file is checked before anything is written; an
+//! interrupted import is finished by running it again.
 
 use common::domain::codebook::LengthSource;
 
@@ -43,7 +43,6 @@ pub struct Imported {
     pub void: u64,
 }
 
-/// Imports a checked file after a row in the audit log.
 pub async fn record_and_import(
     tables: &Tables,
     scope: &Scope,
@@ -188,7 +187,7 @@ pub(super) fn batch_to_fill(
     }
 }
 
-/// If it was there before: true if it is void.
+/// Of a code that was there: true if it is void.
 async fn import_one(
     codes: &Codes,
     scope: &Scope,

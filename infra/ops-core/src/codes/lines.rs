@@ -1,4 +1,4 @@
-//! Reads codes from a file, one per line, as spreadsheets and printers write them.
+//! Codes in a file, one per line, as spreadsheets and printers write them.
 
 use crate::column::{AFTER_DAMAGE, ColumnType, spreadsheet_damage};
 use crate::prelude::*;

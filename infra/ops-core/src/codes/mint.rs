@@ -71,7 +71,6 @@ pub async fn mint(
     activate(books, reservation).await
 }
 
-/// Reserves after a row in the audit log.
 pub async fn record_and_reserve(
     tables: &Tables,
     scope: &Scope,
@@ -86,7 +85,7 @@ pub async fn record_and_reserve(
     reserve(&tables.code_books, scope, request).await
 }
 
-/// A later step with reserved codes, recorded before it is done.
+/// Recorded before it is done.
 pub async fn record_step(
     tables: &Tables,
     reservation: &Reservation,
@@ -239,7 +238,6 @@ impl Reservation {
             .filter(|_| self.book.source_of(usual) == Some(LengthSource::Imported))
     }
 
-    /// The file: a heading, and the codes as [`Self::write`] does.
     pub fn write_file(
         &self,
         out: &mut impl Write,

@@ -13,7 +13,7 @@ const MAX_CONCURRENCY: usize = 32;
 
 const PART: usize = 10_000;
 
-/// The batch of a submission's code, or of the code that it was refused.
+/// Also of the code that it was refused.
 pub async fn batch_of(tables: &Tables, submission: &Submission) -> Result<Option<Batch>> {
     let refused = submission.code_refusal.as_ref();
     let refused = refused.and_then(|refused| refused.batch.as_ref());

@@ -1,4 +1,4 @@
-//! The file of an export, and its manifest. An interrupted export leaves no file and starts over.
+//! The file of an export, and its manifest. An interrupted export leaves no file.
 
 use std::ffi::OsString;
 use std::io::BufWriter;
@@ -60,7 +60,6 @@ impl<'a> ExportFile<'a> {
         Ok(())
     }
 
-    /// Writes the manifest beside the file, and returns it.
     pub(super) fn finish(self, now: Timestamp) -> Result<Value> {
         let document = self.manifest(now);
         let failed = |error: io::Error| failure(self.path, &error);

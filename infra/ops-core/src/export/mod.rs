@@ -1,7 +1,7 @@
-//! `ops export`: submissions, entrants or winners of a campaign in a CSV file, from the tables and never through the API; [`csv`] does
-//! the same for a filtered list.
+//! `ops export`: submissions, entrants or winners of a campaign as CSV, from the tables; [`csv`]
+//! does the same for a filtered list.
 //!
-//! The whole table is read, in parallel segments; only one page of each is in memory.
+//! The whole table is read in parallel segments, of which one page each is in memory.
 
 mod file;
 pub(crate) mod format;
@@ -147,8 +147,8 @@ pub(crate) async fn run(
     Ok(Report::new(manifest, text).with_note(note))
 }
 
-/// The submissions of a filter as CSV, one text for each page read; an unreadable record ends it with a failure. Whole phones are
-/// recorded in the audit log first.
+/// Submissions of a filter as CSV, a text for each page; an unreadable record ends it. Whole phones
+/// are recorded in the audit log first.
 pub async fn csv(
     tables: &Tables,
     scope: &Scope,
@@ -197,7 +197,6 @@ pub async fn csv(
     Ok(stream::iter([Ok(heading)]).chain(texts).boxed())
 }
 
-/// The winners of a draw as CSV, for a page.
 pub async fn winners_of_draw(
     tables: Tables,
     scope: Scope,
@@ -236,7 +235,7 @@ pub async fn winners_of_draw(
 }
 
 impl Export {
-    /// The row of whole phones in the audit log.
+    /// For whole phones.
     async fn record(&self, details: Value, now: Timestamp) -> Result<()> {
         let action = Action::new("export").in_scope(&self.scope).with(details);
         let action = self.args.draw.iter().fold(action, Action::on);
@@ -244,7 +243,6 @@ impl Export {
         Ok(())
     }
 
-    /// Writes the file, and returns the manifest.
     async fn write(&self, clock: &Clock, terminal: &mut Terminal<'_>) -> Result<Value> {
         let mut file = ExportFile::begin(self, clock.now())?;
         if let Some(draw) = &self.args.draw {
@@ -338,7 +336,7 @@ impl Export {
         rows::row(self.columns(), view, self.zone)
     }
 
-    /// The number without its sign, for spreadsheets and SMS gateways; `None` after erasure.
+    /// Without sign, for spreadsheets and SMS gateways; `None` after erasure.
     async fn phone(&self, submission: &Submission) -> Result<Option<String>> {
         let phone = self.tables.secrets().phone_of(submission).await?;
         let written = phone.map(|phone| {

@@ -1,4 +1,4 @@
-//! Rows of exports. New columns go to the end: others' programs and spreadsheets count them.
+//! Rows of exports. New columns go to the end: programs count them.
 
 use common::store::entrants::EntrantRecord;
 

@@ -2,7 +2,6 @@
 
 use crate::prelude::*;
 
-/// Submissions shown of a phone in one scope.
 pub const MAX_SUBMISSIONS: usize = 50;
 
 const FACTS: &Columns = &[

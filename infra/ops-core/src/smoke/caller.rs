@@ -1,5 +1,3 @@
-//! Sends the smoke test's requests and describes unexpected replies.
-
 use common::upstream::http_client::{self, Addresses, HttpClient, Timeouts, TransportError};
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method};
@@ -75,7 +73,7 @@ impl<'a> Caller<'a> {
         self.call(what, Method::POST, path, Some(body), 200).await
     }
 
-    /// Sends a request with the key; the reply must have this status. Each code has an idempotency key of its own.
+    /// The reply must have this status. Each code has its own idempotency key.
     pub(super) async fn call(
         &mut self,
         what: &'static str,
@@ -193,7 +191,6 @@ impl Reply {
         )
     }
 
-    /// The error has `expected` and the reply.
     fn check(self, holds: bool, expected: &str) -> Result<Self> {
         if holds {
             Ok(self)

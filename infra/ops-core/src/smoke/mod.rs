@@ -1,7 +1,7 @@
-//! The smoke test of a deployment: calls every endpoint in test mode, as a first customer would.
+//! Calls every endpoint of a deployment in test mode, as a first customer would.
 //!
 //! It applies its own campaign and issues a test key; at the end it revokes and archives them. Test
-//! codes and receipts stand for outcomes, so no partner or tax authority is asked.
+//! codes and receipts ask no partner or tax authority.
 
 mod caller;
 
@@ -100,7 +100,6 @@ async fn everything(base_url: &str, key: &str) -> Result<Vec<Step>> {
     Ok(caller.steps)
 }
 
-/// Headers, authentication and errors.
 async fn contract(caller: &mut Caller<'_>) -> Result<()> {
     let path = "/api/v1/campaign";
     caller
@@ -139,7 +138,6 @@ async fn page(caller: &mut Caller<'_>, what: &'static str, url: &str) -> Result<
     caller.send(what, Method::GET, url, headers, "").await
 }
 
-/// Pre-check, entry, replay, look-up, settling later.
 async fn codes(caller: &mut Caller<'_>, run: u64, phone: &str) -> Result<()> {
     let code = format!("TEST-0-VALID.{run:016x}");
     let check = json!({ "code": code, "phone": phone });

@@ -1,4 +1,4 @@
-//! Aggregate of a campaign's counters by day, hour and name.
+//! Counters by day, hour and name.
 
 use common::domain::statistics::decision_time::{Kind, Percentile, percentile};
 use common::domain::statistics::utc_hour;
@@ -22,12 +22,11 @@ pub fn number(number: i64) -> String {
     format!("{sign}{}", grouped(number.unsigned_abs()))
 }
 
-/// The maximum, at least 1.
 pub fn largest(numbers: impl Iterator<Item = i64>) -> i64 {
     numbers.max().unwrap_or(0).max(1)
 }
 
-/// The bar's length where `of` has `length`; any number above 0 is visible.
+/// Any number above 0 is visible.
 pub fn scaled(number: i64, of: i64, length: i64) -> i64 {
     let of = of.max(1);
     let scaled = (number * length + of / 2) / of;
@@ -80,7 +79,7 @@ pub fn by_day(counters: &Counters, metric: Metric) -> Aggregate {
     aggregate(counters, metric, |counter| counter.day.clone())
 }
 
-/// Aggregate by hour of a zone, such as `2026-11-22 17:00`.
+/// Such as `2026-11-22 17:00`.
 pub fn by_hour(counters: &Counters, zone: Tz) -> Aggregate {
     aggregate(counters, Metric::Outcomes, |counter| {
         start_of(&counter.hour).map_or_else(|| counter.hour.clone(), |at| minute(at, zone))
@@ -150,7 +149,6 @@ pub fn each_day(days: &Aggregate, until: Option<&str>) -> Series {
     series
 }
 
-/// Records of the names that have a property.
 fn records_where(aggregate: &Aggregate, is_wanted: impl Fn(&str) -> bool) -> i64 {
     let wanted = aggregate.iter().filter(|(name, _)| is_wanted(name));
     wanted.map(|(_, sum)| sum.records).sum()
@@ -161,7 +159,6 @@ pub(crate) fn unknown_now(counters: &Counters) -> i64 {
     records_where(&outcomes, |outcome| outcome.starts_with("unknown#"))
 }
 
-/// The share of decided receipts.
 pub(crate) fn by_hand_percent(counters: &Counters) -> Option<i64> {
     let receipts = by_dimension(counters, Metric::Receipts);
     let decided = |by: &str| records_where(&receipts, |state| state.ends_with(by));
@@ -194,7 +191,6 @@ fn span(percentile: Percentile) -> String {
     }
 }
 
-/// Totals, with their names.
 pub fn figures(counters: &Counters, are_all_days: bool) -> Vec<(&'static str, String)> {
     let all = total(&by_dimension(counters, Metric::Days));
     // The phones of some days may be new on an earlier one, and one phone can be active on several.

@@ -1,5 +1,3 @@
-//! Events that are sent again.
-
 use common::aws::event_queue::QueuedEvent;
 use common::domain::webhook::{
     Endpoint, EndpointStatus, Event, EventId, EventType, current_events, is_known_from_reply,
@@ -12,7 +10,7 @@ use crate::cli::Moment;
 use crate::prelude::*;
 use crate::tables::take_pages;
 
-/// Sends kept events again, on a schedule of their own; returns the endpoints' hosts.
+/// On a schedule of their own; returns the endpoints' hosts.
 pub async fn replay_event(
     tables: &Tables,
     endpoints: &[Endpoint],
@@ -45,7 +43,7 @@ pub async fn replay_event(
     Ok(hosts)
 }
 
-/// Those that get events. If there are none, the error is that of the first.
+/// If none gets events, the error is that of the first.
 pub(crate) fn active(mut endpoints: Vec<Endpoint>) -> Result<Vec<Endpoint>> {
     if let Some(first) = endpoints.first()
         && endpoints
@@ -82,7 +80,7 @@ async fn publish(tables: &Tables, events: &[QueuedEvent]) -> Result<()> {
 pub struct Period {
     pub from: Timestamp,
     pub to: Timestamp,
-    /// Empty for those of the endpoint, without what the replies to requests told.
+    /// Empty for the endpoint's, without what replies to requests told.
     pub types: Vec<EventType>,
 }
 
@@ -104,7 +102,7 @@ impl Period {
         Ok(Self { from, to, types })
     }
 
-    /// Days or times, as `ops` takes them; an empty end is now.
+    /// An empty end is now.
     pub fn parse(from: &str, to: &str, zone: Tz, now: Timestamp) -> Result<Self> {
         let moment = |text: &str| {
             let parsed = text.parse::<Moment>();
@@ -114,7 +112,6 @@ impl Period {
         Self::new(moment(from)?, to, Vec::new(), zone, now)
     }
 
-    /// Events that bring the endpoint to the submission's present state.
     fn events(&self, endpoint: &Endpoint, submission: &Submission) -> Vec<QueuedEvent> {
         let changed_at = submission.real_time(submission.updated_at);
         let is_in = (self.from..self.to).contains(&changed_at);
@@ -131,7 +128,6 @@ impl Period {
     }
 }
 
-/// `replay_period`, without showing progress.
 pub async fn replay_period_unseen(
     tables: &Tables,
     endpoints: &[Endpoint],
@@ -149,7 +145,7 @@ pub async fn replay_period_unseen(
     replay_period(tables, endpoints, period, clock, &mut terminal).await
 }
 
-/// Sends the submissions of a time as they are now; returns the number of events.
+/// Returns the number of events.
 pub(crate) async fn replay_period(
     tables: &Tables,
     endpoints: &[Endpoint],

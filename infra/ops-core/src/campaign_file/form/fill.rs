@@ -1,11 +1,10 @@
-//! Fills a form from a campaign, or with defaults.
+//! Forms filled from a campaign, or with defaults.
 
 use super::super::schema::{Kind, Schema};
 use super::super::write::{flow, is_nothing, to_json};
 use super::{ON, Typed, is_switched, join, lines};
 use crate::prelude::*;
 
-/// The form of a campaign.
 pub fn fill(campaign: &Campaign) -> Result<Typed> {
     let mut typed = Typed::new();
     let fields = Value::Object(to_json(campaign)?);
@@ -19,7 +18,7 @@ pub fn fill(campaign: &Campaign) -> Result<Typed> {
     Ok(typed)
 }
 
-/// The form of a new campaign: defaults, and the country's time zone.
+/// The country's time zone, and defaults.
 pub fn empty() -> Typed {
     let mut typed = Typed::new();
     push(&mut typed, "", Schema::of_file(), &Value::Null, Tz::UTC);
@@ -60,7 +59,7 @@ fn text(value: &Value, schema: &Schema, zone: Tz) -> String {
     }
 }
 
-/// As a browser's field has it: without seconds, if there are none.
+/// Without seconds, if there are none.
 fn local(at: &str, zone: Tz) -> String {
     let Ok(at) = at.parse::<Timestamp>() else {
         return at.to_owned();

@@ -1,5 +1,5 @@
-//! A campaign file as a form: its parts by the schema, and what was typed by path. A form is read
-//! with the checks of a file, so that both say the same.
+//! A campaign file as a form: its parts by the schema, and what was typed by path. A form passes
+//! the checks of a file.
 
 mod fill;
 mod lines;
@@ -19,13 +19,12 @@ pub type Typed = BTreeMap<String, String>;
 
 pub const ON: &str = "on";
 
-/// A field, or a block of fields.
 #[derive(Clone, Debug)]
 pub struct Part {
     pub path: String,
     pub name: &'static str,
     pub help: &'static str,
-    /// Meaning of leaving it out; `None` if it is required.
+    /// `None` if it is required.
     pub left_out: Option<&'static str>,
     pub example: &'static str,
     pub kind: PartKind,
@@ -33,7 +32,7 @@ pub struct Part {
 
 #[derive(Clone, Debug)]
 pub enum PartKind {
-    /// Maximum number of characters.
+    /// Maximum length.
     Text(usize),
     /// Local, such as `2026-01-01T00:00`.
     Time,
@@ -43,16 +42,15 @@ pub enum PartKind {
     Choice(&'static [String]),
     /// A line for each item, whose cells have these names.
     Lines(Vec<&'static str>),
-    /// Some lines of a file.
     Yaml,
     /// Left out while its switch is off.
     Switched(Vec<Part>),
     Block(Vec<Part>),
-    /// Optional texts of the same names as those of its neighbours.
+    /// Optional, with the names of its neighbours.
     Texts(Vec<Part>),
 }
 
-/// The parts of the whole file. Leaves out the pause switch, which the file leaves as it is.
+/// Leaves out the pause switch, which the file leaves as it is.
 pub fn parts() -> Vec<Part> {
     inner("", Schema::of_file())
 }
@@ -61,7 +59,7 @@ fn inner(path: &str, block: &'static Schema) -> Vec<Part> {
     let part = |(name, schema): (&'static str, &'static Schema)| {
         let path = join(path, name);
         let kind = match schema.kind() {
-            // A box that is not ticked cannot mean both no and as it is.
+            // An unticked box cannot mean both no and as it is.
             Kind::Bool if schema.default.is_none() => return None,
             Kind::Bool => PartKind::Flag,
             Kind::Text(_) if schema.is_time => PartKind::Time,
@@ -86,7 +84,7 @@ fn inner(path: &str, block: &'static Schema) -> Vec<Part> {
     block.fields().filter_map(part).collect()
 }
 
-/// True for a block that means something else when it is left out than when it is empty.
+/// True if leaving it out and leaving it empty differ.
 fn is_switched(schema: &Schema) -> bool {
     schema.left_out.is_some() && schema.default.is_none() && schema.holds.is_none()
 }
@@ -126,7 +124,7 @@ pub fn read(typed: &Typed) -> Result<CampaignFile, Vec<Problem>> {
 
 struct Reader<'a> {
     typed: &'a Typed,
-    /// `None` if it is wrong; then times are.
+    /// `None` if it is wrong.
     zone: Option<Tz>,
     problems: &'a Problems,
     unread: std::cell::RefCell<HashSet<String>>,
@@ -180,7 +178,7 @@ impl Reader<'_> {
         }
     }
 
-    /// With the zone's offset; as it is if that cannot be told. Of two times when clocks go back, the
+    /// With the zone's offset; as typed if that is unknown. Of two times when clocks go back, the
     /// earlier.
     fn time(&self, typed: String) -> String {
         let local = ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S%.f"]
@@ -197,7 +195,6 @@ fn node(line: usize, content: Content) -> Node {
     Node { line, content }
 }
 
-/// Text that is no number is refused as such.
 fn number(text: String) -> Content {
     if text.bytes().all(|byte| byte.is_ascii_digit()) {
         Content::Number(text)
