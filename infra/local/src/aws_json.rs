@@ -1,4 +1,4 @@
-//! AWS's JSON protocol: operation in a header, JSON body, errors by type.
+//! AWS's JSON protocol.
 
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};

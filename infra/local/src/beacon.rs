@@ -1,5 +1,4 @@
-//! A simulated beacon: its own chain's rounds over HTTP in drand's format. Its key is public, so
-//! local draws are rehearsals.
+//! A simulated beacon: its own chain's rounds over HTTP in drand's format. Its key is public.
 
 use std::io;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -26,7 +25,7 @@ struct Rounds {
     clock: Clock,
 }
 
-/// Starts a beacon; also returns the reply to its chain's `/info`.
+/// Also returns the reply to its chain's `/info`.
 pub async fn serve(clock: Clock) -> io::Result<(Server, String)> {
     let genesis = DateTime::from_timestamp_secs(GENESIS_SECONDS).unwrap_or_default();
     let rounds = Rounds {

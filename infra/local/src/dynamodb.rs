@@ -1,4 +1,4 @@
-//! The embedded DynamoDB, and calls without the SDK: streams have a separate one.
+//! The embedded DynamoDB, and calls without the SDK: streams have another.
 
 use std::io;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::loopback::{Loopback, Server, stopped};
 
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
-/// Keeps data in `folder`, or in memory; returns once it listens.
+/// Keeps data in `folder`, or in memory.
 pub async fn serve(folder: Option<&Path>) -> io::Result<Server> {
     let database = match folder {
         Some(folder) => Database::new(&folder.join("dynamodb.sqlite").to_string_lossy()),
@@ -58,7 +58,7 @@ impl DynamoDb {
         Some(Self { client, url })
     }
 
-    /// Calls such as `DynamoDB_20120810.CreateTable`. An error is the reply, or null.
+    /// Such as `DynamoDB_20120810.CreateTable`. An error is the reply, or null.
     pub(crate) async fn call(&self, operation: &str, body: &Value) -> Result<Value, Value> {
         let request = self.client.post(&self.url).body(body.to_string());
         let request = request

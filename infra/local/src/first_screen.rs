@@ -1,4 +1,4 @@
-//! All addresses and one entry to paste, in at most 25 lines. [`demo::describe`] prints the rest.
+//! All addresses and one entry to paste. [`demo::describe`] prints the rest.
 
 use std::fmt;
 use std::path::Path;
@@ -13,7 +13,6 @@ pub struct FirstScreen<'a> {
     pub base_url: &'a str,
     pub stage: &'a str,
     pub data: Option<&'a Path>,
-    /// Has the stack's variables for `ops`.
     pub ready_file: Option<&'a Path>,
     /// Empty with `--no-demo`.
     pub demos: &'a [Demo],

@@ -1,4 +1,4 @@
-//! Emulates API Gateway: HTTP requests to events, functions' replies to HTTP.
+//! Emulates API Gateway.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -45,7 +45,6 @@ impl Gateway {
         self.routes.push((route, Box::new(function)));
     }
 
-    /// The root redirects to the reference pages.
     pub fn router(self: Arc<Self>) -> Router {
         let to_reference = get(async || Redirect::temporary("/docs")).fallback(serve);
         Router::new()
@@ -111,7 +110,7 @@ pub(crate) async fn event(caller: IpAddr, request: Request) -> Event {
     event
 }
 
-/// Method and path for the log, without codes and phones.
+/// Without codes and phones.
 pub(crate) fn target(event: &Event) -> String {
     const MAX_DIGITS: usize = 4;
     const MAX_CHARS: usize = 40;

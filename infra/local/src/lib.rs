@@ -2,8 +2,7 @@
 //!
 //! - [`stack`] starts everything on free loopback ports and stops it;
 //! - [`gateway`] emulates API Gateway; behind it runs the code that Lambda runs;
-//! - [`dynamodb`] with [`tables`] as deployed, [`s3`], [`sqs`], [`secrets`] and [`sts`] are
-//!   embedded;
+//! - [`dynamodb`] with [`tables`] as deployed, [`s3`], [`sqs`], [`secrets`], [`sts`] are embedded;
 //! - [`workers`] pass events of storage, queues, [`streams`] and schedule to functions;
 //! - [`tax_portal`] with receipts of some [`shops`], [`partner`] by the same [`simulator`], and
 //!   draws' [`beacon`](mod@beacon) are simulated;

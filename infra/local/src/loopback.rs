@@ -1,5 +1,3 @@
-//! The listener of each part of the stack.
-
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;

@@ -1,5 +1,3 @@
-//! `cargo run -p local`: the whole service on this machine.
-
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};

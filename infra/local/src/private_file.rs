@@ -1,5 +1,3 @@
-//! Files for their owner alone.
-
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;

@@ -1,5 +1,4 @@
-//! Files for other programs, written once the stack serves: lines for a shell or `--env-file` in
-//! `.env`, otherwise JSON.
+//! Files for other programs: lines for a shell or `--env-file` in `.env`, otherwise JSON.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,5 +1,4 @@
-//! The embedded Secrets Manager: all versions of the deployment secret, and partners' read-only
-//! secrets. Signatures are not checked.
+//! The embedded Secrets Manager. Signatures are not checked.
 
 use std::collections::BTreeMap;
 use std::io;

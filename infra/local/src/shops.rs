@@ -1,8 +1,7 @@
-//! The demo campaigns' shops; the simulated tax authority has their receipts.
-
 use crate::tax_portal::Shop;
 
-/// Ordered by the two digits after a receipt code's first four letters: 01, 02, …
+/// Of the demo campaigns. Ordered by the two digits after a receipt code's first four letters: 01,
+/// 02, …
 pub const SHOPS: &[Shop] = &[shop("03TZ343001520"), shop("03TZ343001521")];
 
 const fn shop(serial: &'static str) -> Shop {

@@ -1,5 +1,5 @@
-//! Parts of the simulators: cases by a code's first letters, a memory of requests, and replies that
-//! no real system sends.
+//! What the simulators share: cases by a code's first letters, a memory of requests, and faulty
+//! replies.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -72,7 +72,6 @@ impl<O: Send + Sync + 'static, M: Default + Send + 'static> Simulator<O, M> {
         })
     }
 
-    /// Requests under a reference or receipt code that were judged by it.
     pub fn asked(&self, key: &str) -> u32 {
         self.state.asked.lock().get(key).copied().unwrap_or(0)
     }

@@ -1,5 +1,3 @@
-//! Starts everything on loopback ports, and stops it again.
-
 mod emulators;
 
 use std::collections::BTreeMap;
@@ -39,13 +37,12 @@ use crate::try_page::{Receivers, TryPage};
 use crate::workers;
 
 const PRODUCTION: &str = "production";
-/// Access key of operators, and prefix of each function's. All share one secret key.
+/// Operators', and prefix of each function's. All share one secret key.
 const ACCESS_KEY: &str = "local";
 
 const BUCKETS: [&str; 3] = ["receipt-photos", "draw-evidence", "draw-openings"];
 const QUEUES: [&str; 3] = ["tax-work", "partner-work", "event-work"];
 
-/// Variables whose values end in a fixed name, with that name.
 pub const NAMES: [(&str, &str); 7] = {
     let [photos, evidence, openings] = BUCKETS;
     let [tax, partner, events] = QUEUES;
@@ -65,7 +62,7 @@ pub const PARTNER_SECRETS_PREFIX: &str = "local/";
 /// requires.
 pub const PARTNER_SECRET: (&str, &str) = ("partners/demo", "Bearer a-secret-of-the-demo");
 pub const PARTNER_SECRET_HEADER: &str = "authorization";
-/// Puts a proxy in front of a server: takes the server's URL and returns the proxy's.
+/// Takes the server's URL and returns the proxy's.
 #[derive(Clone)]
 pub struct EndpointProxy(pub Arc<dyn Fn(String) -> BoxFuture<'static, String> + Send + Sync>);
 
@@ -75,7 +72,7 @@ impl fmt::Debug for EndpointProxy {
     }
 }
 
-/// Has the function's own access key, to tell its calls apart.
+/// The function's own access key tells its calls apart.
 #[must_use]
 pub fn as_function(env: &Env, function: &str) -> Env {
     let key = (
@@ -243,7 +240,6 @@ impl Stack {
     }
 }
 
-/// Each function has its own connections and caches.
 async fn functions(settings: &Env, responder: Responder) -> Result<Gateway, ConfigError> {
     let mut gateway = Gateway::new(ApiDocs::new(responder.clone()));
     add::<GetCampaign>(&mut gateway, settings, &responder).await?;
@@ -274,8 +270,7 @@ fn background_context(
     settings: &Env,
     function: &str,
 ) -> Result<EventContext, ConfigError> {
-    // Their log lines would bury all others: changes are counted after every request, and fast
-    // sweeps run every second.
+    // Their log lines would bury all others.
     let is_silent =
         function == "count-changes" || (function == "sweep-unsettled" && options.speedup > 1);
     let telemetry = if is_silent {

@@ -1,4 +1,4 @@
-//! Reads a database's streams in batches, like Lambda's event source mapping.
+//! Reads streams in batches, like Lambda's event source mapping.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ impl StreamReader {
         })
     }
 
-    /// The next batch, again until confirmed; `None` if there is none, or no answer.
+    /// Again until confirmed; `None` if there is none, or no answer.
     pub async fn read(&mut self) -> Option<Value> {
         self.next = None;
         if self.place.is_none() {

@@ -1,5 +1,3 @@
-//! The service's tables, as in the template.
-
 use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};

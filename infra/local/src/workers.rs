@@ -1,5 +1,3 @@
-//! Delivers storage events, messages and the schedule, like Lambda.
-
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,7 +58,7 @@ const MAX_WAITING: usize = 20;
 const DEPENDENCIES: [Dependency; 2] = [Dependency::TaxAuthority, Dependency::Partner];
 /// Lambda makes as many.
 const MAX_ATTEMPTS: u32 = 3;
-/// Delay between attempts, also if a queue does not answer.
+/// Also if a queue does not answer.
 const WAIT_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// Lambda's interval for a stream without changes.
@@ -201,8 +199,8 @@ fn storage_event(object: &ObjectCreated) -> StorageEvent {
     }
 }
 
-/// Environments of a function, each with caches of its own. Like Lambda's, they handle one batch at a
-/// time, and the one that was busy last gets the next.
+/// Each has caches of its own, handles one batch at a time, and the one that was busy last gets the
+/// next.
 struct Environments<F> {
     context: EventContext,
     idle: Mutex<Vec<F>>,
@@ -275,7 +273,7 @@ fn patient() -> aws_sdk_sqs::config::Builder {
     aws_sdk_sqs::Config::builder().timeout_config(timeouts)
 }
 
-/// Failed messages are not deleted and come again.
+/// Failed messages come again.
 async fn handle_batch<F>(
     client: &Client,
     queue_url: &str,
@@ -348,7 +346,7 @@ impl StreamReply for PublishResponse {
     }
 }
 
-/// A failed batch comes again whole; functions recognise what they have handled.
+/// A failed batch comes again whole.
 async fn read_stream<F: EventHandler>(mut reader: StreamReader, function: Arc<F>)
 where
     F::Reply: StreamReply,
@@ -409,8 +407,8 @@ async fn sweep(sweeper: SweepUnsettled, every: Duration, queues: SettleQueues) {
     }
 }
 
-/// True while messages wait. Fast sweeps would send more than are processed, until an important one
-/// waits behind thousands.
+/// Fast sweeps would send more than is processed, until an important message waits behind
+/// thousands.
 async fn is_behind(queues: &SettleQueues) -> bool {
     for dependency in DEPENDENCIES {
         let waiting = queues.count_waiting(dependency).await;

@@ -1,5 +1,3 @@
-//! The demo campaigns, as they are loaded, printed and shown on the try page.
-
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -25,7 +23,6 @@ pub(crate) struct DemoCampaign {
     pub(crate) test: Samples,
     #[serde(default)]
     pub(crate) live: Samples,
-    /// The simulator that the live key reaches.
     pub(super) simulator: Option<Simulator>,
     /// True if other values that the simulator knows are listed here.
     #[serde(default)]
@@ -38,7 +35,7 @@ pub(crate) struct Words {
     sw: String,
 }
 
-/// Inputs of one environment, apart from minted codes.
+/// One environment's, apart from minted codes.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Samples {
@@ -78,7 +75,6 @@ pub(crate) static DEMO: LazyLock<DemoList> = LazyLock::new(|| {
 });
 
 impl DemoCampaign {
-    /// The campaign file.
     pub(super) fn file(&self) -> &'static str {
         let file = FILES.iter().find(|(slug, _)| *slug == self.slug);
         file.map_or("", |(_, text)| text)
@@ -93,7 +89,6 @@ impl Simulator {
         }
     }
 
-    /// Prefixes with their outcomes, under a heading.
     pub(super) fn cases(self) -> String {
         let (heading, cases) = match self {
             Self::TaxAuthority => (

@@ -24,7 +24,6 @@ const LATER: Duration = Duration::from_hours(72);
 /// Divides the notice before a round.
 const SPEEDUP: &str = "1000";
 
-/// A draw of a week, and the commands after its freeze.
 pub struct DemoDraw {
     name: &'static str,
     weeks_ago: i64,
@@ -50,7 +49,6 @@ const CALLED: DemoDraw = DemoDraw {
     ],
 };
 
-/// Finished, given up, not run after its round, and waiting for its round.
 const OTHERS: [DemoDraw; 4] = [
     DemoDraw {
         name: "week-1",
@@ -99,7 +97,7 @@ The draw `demo` of chai-bora-2026 has winners, who are being called. With the re
   cargo ops --env-file ready.json draw verify demo-draw
 ";
 
-/// Freezes the draw whose winners are called, or a draw for each state. Returns those that are new.
+/// The draw whose winners are called, or one for each state. Returns those that are new.
 pub async fn freeze(
     env: &Env,
     clock: &Clock,
@@ -117,7 +115,6 @@ pub async fn freeze(
     Ok(frozen)
 }
 
-/// Waits for the rounds, and does what follows.
 pub async fn walk(env: &Env, clock: &Clock, draws: &[&DemoDraw]) -> Result<(), DemoError> {
     for draw in draws {
         for command in draw.walk {
@@ -151,7 +148,7 @@ impl DemoDraw {
         let round = now.after(self.round_in).to_string();
         let folder = tempfile::tempdir().map_err(|_| unusable("temporary folder"))?;
         let output = folder.path().join("draw").display().to_string();
-        // A freeze comes at least ten minutes before its round otherwise.
+        // A freeze otherwise comes at least ten minutes before its round.
         let speedup = (config::RETRY_SPEEDUP.to_owned(), SPEEDUP.to_owned());
         let env = env.clone().overridden_by([speedup].into_iter().collect());
         let mut freeze = vec!["freeze", "--from", &from, "--to", &to, "--at", &round];

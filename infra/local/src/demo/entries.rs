@@ -46,7 +46,7 @@ const WINNING_PACKS: &str = "winning-packs";
 /// Receipts that wait for a person, with photos.
 const WAITING: u64 = 100;
 
-/// Writes entries, unless the data folder has them; tells of each campaign that has its own.
+/// Unless the data folder has them; tells of each campaign that has its own.
 pub async fn load(env: &Env, clock: &Clock, told: impl Fn(&str)) -> Result<(), DemoError> {
     let past = Past::connect(env).await?;
     let (_, last) = past.campaign(LAST).await?;
@@ -76,7 +76,7 @@ struct Entries {
 }
 
 impl Entries {
-    /// A number below `end`, by xorshift.
+    /// By xorshift.
     fn below(&mut self, end: u64) -> u64 {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
@@ -84,7 +84,7 @@ impl Entries {
         self.state % end
     }
 
-    /// A time in the last two weeks; later days have more, and afternoons more than nights.
+    /// In the last two weeks; later days have more, and afternoons more than nights.
     fn time(&mut self, campaign: &Campaign) -> Timestamp {
         let end = campaign.window.end.filter(|end| *end < self.now);
         let last = end.unwrap_or(self.now);
@@ -218,7 +218,7 @@ impl Entries {
         Ok(())
     }
 
-    /// A purchase some hours before a submission, as the simulated tax authority answers it.
+    /// Some hours before a submission, as the simulated tax authority answers it.
     fn record(
         &mut self,
         kind: Paper,
@@ -279,7 +279,6 @@ fn record(
 }
 
 impl Entries {
-    /// Waits to be judged, with its photo in storage.
     async fn pending(
         &self,
         new: Submission,

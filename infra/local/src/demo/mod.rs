@@ -1,5 +1,3 @@
-//! The demo campaigns, loaded like an operator's.
-
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -34,7 +32,7 @@ const PARTNER_URL: &str = "PARTNER_URL";
 
 const CODES: u64 = 8;
 
-/// Keys and codes, which tables do not hold in readable form.
+/// Keys and codes, which no table holds in readable form.
 const KEPT: &str = "demo.json";
 
 /// Holds keys and codes, so it has no `Debug`.
@@ -85,8 +83,8 @@ impl From<Failure> for DemoError {
     }
 }
 
-/// Loads the demo campaigns. With a data folder, only once: later runs keep an operator's changes,
-/// and show the same keys and codes.
+/// With a data folder, only once: later runs keep an operator's changes, and show the same keys and
+/// codes.
 pub async fn load(
     env: &Env,
     data: Option<&Path>,
@@ -113,7 +111,7 @@ pub async fn load(
     Ok(demos)
 }
 
-/// Updates the simulated partner's port; keeps an operator's own partner.
+/// Keeps an operator's own partner.
 async fn move_partner(env: &Env, demos: &[Demo], partner_url: &str) -> Result<(), DemoError> {
     let tables = Tables::from_env(env, &Aws::for_function(env)?)?;
     for demo in demos {
@@ -129,7 +127,7 @@ async fn move_partner(env: &Env, demos: &[Demo], partner_url: &str) -> Result<()
         };
         if rules.url.starts_with("http://127.0.0.1:") && rules.url.ends_with(partner::PATH) {
             rules.url = partner_url.to_owned();
-            // An operator toggled the pause switch at the same time.
+            // An operator used the pause switch at the same time.
             tables
                 .campaigns
                 .replace(Some(&before), &after)

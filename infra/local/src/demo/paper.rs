@@ -1,4 +1,4 @@
-//! Photos of sample receipts. The demo's agree with the tax authority's records.
+//! Photos of sample receipts, which agree with the tax authority's records.
 
 use common::domain::{FiscalRecord, Quantity, ReceiptTime};
 use png::{BitDepth, ColorType, Compression, Encoder, EncodingError};
@@ -14,12 +14,11 @@ const DOT: usize = 3;
 const MODULE: usize = 6;
 const CHARACTER: usize = 6 * DOT;
 const LINE: usize = 11 * DOT;
-/// Pixels around the paper, and its margin.
 const TABLE: usize = 30;
 const MARGIN: usize = 36;
 const WIDTH: usize = COLUMNS * CHARACTER + 2 * (TABLE + MARGIN);
 
-/// Brightness at the top; it gets darker towards the bottom.
+/// At the top; it gets darker towards the bottom.
 const PAPER: u8 = 244;
 const TABLE_TOP: u8 = 120;
 const INK: u8 = 50;
@@ -109,7 +108,7 @@ pub(crate) fn print(
     lines
 }
 
-/// The columns of dots of a letter; `None` leaves its place empty.
+/// `None` leaves its place empty.
 fn glyph(letter: char) -> Option<[u8; 5]> {
     let line = FONT.lines().find(|line| line.starts_with(letter))?;
     let mut columns = [0; 5];

@@ -16,8 +16,8 @@ use ops_core::tables::Tables;
 
 use super::{DemoError, unusable};
 
-/// The stack does not announce this writer's photos: their receipts know of them, or their event is
-/// a sample.
+/// The stack does not announce this writer's photos: receipts know of them, or their event is a
+/// sample.
 pub(crate) const ACCESS_KEY: &str = "demo";
 
 /// The database may still process an attempt that timed out.
@@ -76,7 +76,7 @@ impl Past {
         })
     }
 
-    /// Writes a submission and outcome, ignoring limits.
+    /// Ignores limits.
     pub(super) async fn write(
         &self,
         mut submission: Submission,
@@ -113,7 +113,7 @@ impl Past {
                 store.create_rejected(write, None, at).await?
             };
             match written {
-                // An attempt whose reply was lost wrote it.
+                // An attempt whose reply was lost.
                 WriteResult::Committed | WriteResult::ConditionFailed(_) => return Ok(()),
                 WriteResult::ReferenceTaken | WriteResult::Conflict { .. } => {}
             }

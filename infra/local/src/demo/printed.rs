@@ -1,14 +1,12 @@
-//! The demo campaigns as printed: keys, codes, and blocks to paste.
-//!
-//! A block works in bash and zsh, line by line or at once. Interactive zsh refuses comments, so
-//! `echo` announces each step.
+//! The demo campaigns as printed: keys, codes, and blocks to paste into bash or zsh. Interactive
+//! zsh refuses comments, so `echo` announces each step.
 
 use common::domain::Environment;
 
 use super::campaigns::DEMO;
 use super::{Access, Demo};
 
-/// Blocks that work in this stage: staging refuses live keys.
+/// Staging refuses live keys.
 pub fn describe(demos: &[Demo], base_url: &str, stage: &str) -> String {
     let describe = |demo: &Demo| demo.describe(base_url, stage == "production");
     demos.iter().map(describe).collect()
@@ -51,7 +49,6 @@ impl Demo {
         text
     }
 
-    /// Fills the placeholders of a command.
     fn fill(&self, command: &str, base_url: &str, environment: Environment) -> String {
         let Access {
             key,

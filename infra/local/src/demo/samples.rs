@@ -1,4 +1,4 @@
-//! Records behind the sample events: a campaign, a public test key, and the events' ids.
+//! Records behind the sample events.
 
 use common::app::auth::DEFAULT_PER_MINUTE;
 use common::clock::Clock;

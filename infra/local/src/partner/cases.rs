@@ -35,7 +35,6 @@ pub enum Reply {
 /// Failures per reference before recovery.
 pub(super) const FAILURES: u32 = 2;
 
-/// Accepted, with an instant prize, no such code, redeemed before, limit reached, blocked.
 pub(super) const ACCEPTED: i64 = 0;
 pub(super) const WON: i64 = 1;
 const INVALID: i64 = 20;

@@ -1,5 +1,5 @@
-//! A simulated partner; [`cases::CASES`] has its behavior. It shares no code with the client, so
-//! that a mistake in one does not hide in the other.
+//! A simulated partner; [`cases::CASES`] has its behavior. It shares no code with the client, which
+//! would hide mistakes of both.
 
 use std::collections::HashMap;
 use std::io;

@@ -1,5 +1,3 @@
-//! The simulated partner's replies over HTTP.
-
 use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;

@@ -1,5 +1,4 @@
-//! The embedded S3: buckets in memory or a folder, checked signatures, and an event for every
-//! object.
+//! The embedded S3, with checked signatures and an event for every object.
 
 mod body;
 mod files;
@@ -107,7 +106,6 @@ async fn respond(State((service, clock)): State<(S3Service, Clock)>, request: Re
     response
 }
 
-/// Pages of any origin may upload, and read the replies.
 fn cross_origin() -> CorsLayer {
     CorsLayer::new()
         .allow_origin(Any)

@@ -1,4 +1,4 @@
-//! The used S3 operations; others get `NotImplemented`.
+//! The S3 operations in use; others get `NotImplemented`.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -28,7 +28,7 @@ pub(super) struct Objects {
 }
 
 impl Objects {
-    /// Runs work on a blocking thread to its end, even if the caller disconnects.
+    /// Runs to its end, even if the caller disconnects.
     async fn store<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Store) -> S3Result<T> + Send + 'static,

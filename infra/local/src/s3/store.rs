@@ -115,7 +115,7 @@ impl Store {
         })
     }
 
-    /// Objects with a prefix after a key, in key order; true if there are more.
+    /// In key order; true if there are more.
     pub(super) fn list(
         &self,
         bucket: &str,

@@ -1,5 +1,3 @@
-//! The SQS actions that the service uses.
-
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -160,7 +158,6 @@ fn send_batch(shared: &Shared, request: SendMessageBatch) -> Result<Value, Refus
     Ok(json!({ "Successful": successful, "Failed": failed }))
 }
 
-/// Ends with messages, the long poll, or a stop.
 async fn receive(shared: &Shared, request: ReceiveMessage) -> Result<Value, Refusal> {
     let limit = request.max_number_of_messages.unwrap_or(1);
     let limit = within("MaxNumberOfMessages", limit, 1..=MAX_RECEIVED)?;

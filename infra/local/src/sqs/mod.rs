@@ -1,5 +1,4 @@
-//! The embedded SQS: standard queues in memory, lost on a stop, so nothing may depend on a queue
-//! alone. Signatures are not checked.
+//! The embedded SQS: standard queues in memory, lost on a stop. Signatures are not checked.
 
 mod actions;
 #[cfg(test)]
@@ -44,7 +43,6 @@ pub struct QueueClock(Arc<Shared>);
 
 struct Shared {
     state: Mutex<QueueState>,
-    /// Notifies waiting receivers when messages may become visible at another time.
     changed: watch::Sender<()>,
     stopping: watch::Receiver<bool>,
 }
@@ -84,7 +82,7 @@ impl Sqs {
 }
 
 impl QueueClock {
-    /// Moves the clock past all delays, timeouts and long polls that end within the span.
+    /// Past all delays, timeouts and long polls that end within the span.
     pub fn advance(&self, span: Duration) {
         {
             let mut state = self.0.state.lock();
@@ -95,8 +93,7 @@ impl QueueClock {
 }
 
 impl Shared {
-    /// Runs work at the current time of the queues' clock, after moving messages received too often
-    /// to the dead letters.
+    /// Moves messages received too often to the dead letters first.
     fn with<T>(&self, work: impl FnOnce(&mut Queues, Instant) -> T) -> T {
         let mut state = self.state.lock();
         let now = Instant::now() + state.ahead;

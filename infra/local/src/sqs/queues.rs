@@ -1,4 +1,4 @@
-//! Queues: visibility, receive counts, dead letters. Time is an argument.
+//! Visibility, receive counts, dead letters. Time is an argument.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -122,7 +122,7 @@ impl Queues {
         Ok(received)
     }
 
-    /// Deletes a message, unless its receipt handle is of an earlier receive.
+    /// Unless its receipt handle is of an earlier receive.
     pub(super) fn delete(&mut self, url: &str, receipt: &str) -> Result<(), Refusal> {
         self.queue(url)?
             .retain(|message| message.receipt != receipt);
@@ -162,7 +162,7 @@ impl Queues {
         Ok(counts)
     }
 
-    /// Moves messages that reached their maximum receives to the dead letters, visible at once.
+    /// Visible at once.
     pub(super) fn move_dead_letters(&mut self, now: Instant) {
         let max_receives = self.max_receives;
         let is_dead =
@@ -181,8 +181,7 @@ impl Queues {
         }
     }
 
-    /// The next time at which a message becomes visible. All queues count, because a message may
-    /// move to another.
+    /// All queues count, because a message may move to another.
     pub(super) fn next_visible(&self, now: Instant) -> Option<Instant> {
         let messages = self.queues.values().flatten();
         let times = messages.map(|message| message.visible_at);

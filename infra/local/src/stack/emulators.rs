@@ -1,5 +1,3 @@
-//! Emulated services, and functions' variables for them.
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;

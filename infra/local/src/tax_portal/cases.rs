@@ -1,5 +1,3 @@
-//! The portal's behavior by receipt code.
-
 use chrono::{Days, NaiveDateTime};
 
 use self::Behavior::*;
@@ -42,9 +40,7 @@ pub enum Paper {
     OlderPage,
 }
 
-/// Look-ups without a receipt.
 pub(super) const FIRST: u32 = 2;
-/// Look-ups of another receipt's page.
 pub(super) const SWAPPED_FIRST: u32 = 1;
 pub(super) const LONG_AGO: Days = Days::new(400);
 pub const TIME: &str = "10:15:30";
@@ -124,14 +120,12 @@ pub const CASES: &[Case<Behavior>] = &[
     case("INDX", "the Referer is refused", Refused),
 ];
 
-/// The code's case, and the index of its shop.
 pub(super) fn case_and_shop(code: &str) -> Option<(&'static Case<Behavior>, usize)> {
     let case = find(CASES, code)?;
     let shop: usize = code.get(4..6)?.parse().ok()?;
     Some((case, shop.checked_sub(1)?))
 }
 
-/// The day and time in a code.
 pub(super) fn purchased_at(code: &str) -> Option<NaiveDateTime> {
     let number = code.get(6..).filter(|number| number.len() == 12)?;
     NaiveDateTime::parse_from_str(number, PURCHASED).ok()

@@ -1,5 +1,5 @@
-//! A simulated receipt portal of the tax authority; [`cases::CASES`] has its behavior. It shares no
-//! code with the portal's client, so that a mistake in one does not hide in the other.
+//! A simulated portal of the tax authority; [`cases::CASES`] has its behavior. It shares no code
+//! with the client, which would hide mistakes of both.
 
 use std::collections::VecDeque;
 use std::io;

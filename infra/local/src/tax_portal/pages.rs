@@ -1,4 +1,4 @@
-//! The portal's pages. As on the real ones, style and script contain the words of all watermarks.
+//! As on the real pages, style and script contain the words of all watermarks.
 
 use super::cases::TIME;
 use super::receipt::{Line, Receipt};
@@ -123,7 +123,6 @@ pub(super) fn other_layout(receipt: &Receipt) -> String {
     ))
 }
 
-/// A QR code's target, and the reply to a wrong time.
 pub(super) fn time_prompt() -> String {
     page(
         "<form><label>Please provide your receipt time <input name=\"Secret\"></label><button>OK</button></form>",

@@ -1,5 +1,3 @@
-//! The portal's receipts.
-
 use chrono::{Days, NaiveDate};
 
 use super::Shop;

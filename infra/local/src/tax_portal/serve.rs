@@ -1,5 +1,3 @@
-//! The portal's replies over HTTP.
-
 use std::sync::Arc;
 use std::time::Duration;
 

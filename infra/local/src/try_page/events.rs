@@ -1,6 +1,5 @@
-//! A brand's receiver of webhooks, which the page switches on and shows.
-//!
-//! `/try/events/{campaign}/{environment}` is the page's; the service sends to `/try/received/…`.
+//! A brand's receiver of webhooks. `/try/events/{campaign}/{environment}` is the page's; the
+//! service sends to `/try/received/…`.
 
 use std::collections::HashMap;
 
@@ -33,7 +32,7 @@ pub(crate) struct Receivers(Mutex<HashMap<Scope, Receiver>>);
 struct Receiver {
     /// `None` until the endpoint is added, which sends a test event first.
     secret: Option<WebhookSecret>,
-    /// Events with the time of arrival, and a number that the page asks after.
+    /// With the time of arrival, and a number that the page asks after.
     events: Vec<Value>,
     count: u64,
 }

@@ -1,5 +1,3 @@
-//! The demo campaigns, with codes and receipts to click.
-
 use common::domain::{CampaignSlug, Environment, Language};
 use serde::Serialize;
 use serde_json::value::RawValue;

@@ -1,8 +1,6 @@
-//! The try page: the consumer's side, as a brand would build it.
-//!
-//! Its files are in `infra/local/try/` and meant to be read; `proxy` is what runs on a brand's
-//! server, so that the key never reaches a browser, and `events` its receiver of webhooks; `guide`
-//! lists what to try.
+//! The consumer's side, as a brand would build it. Files in `infra/local/try/` are meant to be
+//! read; `proxy` is what runs on a brand's server, `events` its receiver of webhooks; `guide` lists
+//! what to try.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -51,7 +49,6 @@ macro_rules! files {
     };
 }
 
-/// The page's files. The first is the page itself.
 const FILES: [(&str, &str); 13] = files![
     "index.html" "style.css" "icon.svg" "page.js" "entry.js" "api.js" "kept.js" "lookup.js" "problems.js"
     "result.js" "unreachable.js" "words.js"
@@ -158,7 +155,6 @@ impl TryPage {
         Ok(reply)
     }
 
-    /// The page, with versions and first data.
     async fn page(&self, event: &Event) -> Result<String, Error> {
         let query = event.raw_query_string.as_deref().unwrap_or_default();
         let asked: BTreeMap<_, _> = form_urlencoded::parse(query.as_bytes()).collect();
@@ -246,7 +242,7 @@ fn compressed(mut reply: Reply) -> Reply {
         return reply;
     };
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    // Writing to a vector does not fail; otherwise the text goes uncompressed.
+    // Writing to a vector does not fail.
     if let Ok(bytes) = encoder.write_all(text).and_then(|()| encoder.finish()) {
         reply
             .headers

@@ -1,4 +1,4 @@
-//! A brand's server: adds the key to the page's calls and passes on those that it needs.
+//! A brand's server: adds the key, and passes on the calls that the page needs.
 //! `/try/api/{campaign}/{environment}/submissions` becomes `/api/v1/submissions`.
 
 use axum::http::header::AUTHORIZATION;

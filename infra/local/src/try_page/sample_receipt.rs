@@ -1,5 +1,3 @@
-//! Photos of sample receipts for users without one.
-
 use common::error::{Error, FieldProblem};
 
 use crate::demo::paper::{photo, portal_link, print};
