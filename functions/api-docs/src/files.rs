@@ -57,7 +57,7 @@ pub(crate) const MISSING_PAGE: File = File {
     text: include_str!("../files/missing.html"),
 };
 
-/// Pages also have a trailing slash, or `.md` for Markdown.
+/// Pages also have a trailing slash, or `.md`.
 pub(crate) fn find(path: &str) -> Option<File> {
     let file = |content_type, text| File { content_type, text };
     let page = |path: &str| PAGES.iter().find(|(page, ..)| *page == path);

@@ -1,5 +1,5 @@
-//! The API's default route: the reference that `infra/api-docs` writes, and errors for unknown
-//! paths and methods.
+//! The API's default route: the reference of `infra/api-docs`, and errors for unknown paths and
+//! methods.
 
 mod files;
 
@@ -78,7 +78,7 @@ impl ApiDocs {
         reply
     }
 
-    /// Adds headers that keep a page from loading or leaking anything.
+    /// With headers that keep a page from loading or leaking anything.
     fn text(&self, File { content_type, text }: File) -> Reply {
         let base_url = self.responder.docs_base().strip_suffix("/docs");
         let text = text.replace(EXAMPLE_BASE_URL, base_url.unwrap_or(EXAMPLE_BASE_URL));

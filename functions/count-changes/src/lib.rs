@@ -1,8 +1,7 @@
 //! Counts changes of submissions and entrants from DynamoDB Streams, ordered by shard.
 //!
 //! Each is counted once, although a batch can come twice, in parts, or after later ones: the
-//! transaction that counts also moves the shard's checkpoint. Records that this build cannot read are
-//! skipped.
+//! transaction that counts also moves the shard's checkpoint. Unreadable records are skipped.
 
 pub mod stream_batch;
 
@@ -24,7 +23,7 @@ const MAX_ATTEMPTS: u32 = 10;
 pub struct CountChanges {
     context: EventContext,
     statistics: Statistics,
-    /// Last seen by shard. An outdated one costs a refused transaction.
+    /// By shard. An outdated one costs a refused transaction.
     checkpoints: Mutex<HashMap<String, ShardCheckpoint>>,
 }
 

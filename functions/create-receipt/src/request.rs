@@ -1,4 +1,4 @@
-//! Parses the request, checking fields in the order of the API reference.
+//! Checks fields in the order of the API reference.
 
 use common::domain::receipt::photo::MAX_BYTES;
 use common::domain::{IdempotencyKey, PhotoType, ReceiptTime, Source};

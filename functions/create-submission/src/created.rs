@@ -1,5 +1,3 @@
-//! The submission that answers a request.
-
 use common::domain::{State, Submission};
 use common::http::reply::LogFields;
 
@@ -29,8 +27,7 @@ impl CreatedSubmission {
         }
     }
 
-    /// True for the consumer's earlier submission of the code, unless it was rejected and lost the
-    /// code.
+    /// True for the consumer's earlier submission of the code, unless it lost the code.
     pub(crate) fn is_replayed(&self) -> bool {
         match self.origin {
             Origin::New => false,

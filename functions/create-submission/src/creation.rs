@@ -1,5 +1,5 @@
-//! Handles one request: decides on known records and writes if they are unchanged; otherwise
-//! decides again on those that the failed condition returned.
+//! Decides on known records and writes if they are unchanged; otherwise decides again on those that
+//! the failed condition returned.
 
 use std::time::Duration;
 
@@ -35,7 +35,8 @@ const MAX_ATTEMPTS: u32 = 24;
 /// A conflict is several tries: some two seconds in all.
 const MAX_CONFLICTS: u32 = 8;
 const IN_PROGRESS_WAIT: Duration = Duration::from_secs(1);
-/// More than [`REQUEST_BUDGET`]: a request that arrives just before the retention ends can write after the sweep has read.
+/// More than [`REQUEST_BUDGET`]: a request that arrives just before the retention's end can write
+/// after the sweep has read.
 const RETENTION_MARGIN: Duration = Duration::from_secs(60);
 
 pub(crate) struct Creation<'a> {
@@ -370,7 +371,7 @@ impl<'a> Creation<'a> {
         }
     }
 
-    /// Answers a retry of an accepted request, even if the requirements have changed.
+    /// For a retry of an accepted request, even if the requirements have changed.
     async fn replay_or(&self, unmet: Error) -> Result<CreatedSubmission, Error> {
         let known = self
             .store
@@ -398,7 +399,7 @@ impl<'a> Creation<'a> {
                 .as_ref()
                 .is_some_and(|settling| settling.is_under_way(api.received_at));
         if is_with_partner && age < REQUEST_BUDGET {
-            // Once the first request's time is over, return the submission's current state.
+            // After the first request's time, return the submission's current state.
             return Err(Error::from(ErrorCode::IdempotencyInProgress)
                 .with_retry_after(REQUEST_BUDGET - age));
         }

@@ -33,7 +33,7 @@ impl CreateSubmission {
         Ok(())
     }
 
-    /// Any failure leaves the submission pending, to be settled later.
+    /// A failure leaves the submission pending.
     async fn ask_partner(
         &self,
         api: &ApiRequest,
@@ -80,8 +80,8 @@ impl CreateSubmission {
             Err(error) => {
                 let chain = &mut log_fields.error_chain;
                 chain.extend(telemetry::error_chain(&error));
-                // Perhaps written, and then no event tells it. Otherwise it is settled after this step's lease
-                // expires.
+                // Perhaps written; then no event tells it. Otherwise it is settled after this
+                // step's lease expires.
                 let reading = self.submission(&api.scope, before.submission_id);
                 let read = timeout_at(api.deadline, reading).await;
                 Ok(read.ok().and_then(Result::ok).unwrap_or(before))

@@ -1,5 +1,3 @@
-//! The known records that decide one request.
-
 use common::app::code_verifier::VerifiedCode;
 use common::domain::{CodeKey, CodeLookup, CodeStatus, MessageKey, Timestamp};
 use common::error::StoreResult;
@@ -83,7 +81,7 @@ impl<'a> KnownRecords<'a> {
         Ok(())
     }
 
-    /// Keeps the receipt if the newer records have none.
+    /// Keeps the receipt if the newer ones have none.
     pub(crate) fn replace(&mut self, records: ExistingRecords, source: RecordSource) {
         let receipt = self.records.receipt.take();
         self.records = records;

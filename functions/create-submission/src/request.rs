@@ -1,4 +1,4 @@
-//! Parses the request, checking fields in the order of the API reference.
+//! Checks fields in the order of the API reference.
 
 use common::domain::submission::{Channel, DeclaredItem, DeclaredPurchase};
 use common::domain::{
@@ -107,7 +107,6 @@ impl CreateSubmissionRequest {
         }
     }
 
-    /// Refuses missing fields, and those that the campaign does not take.
     pub(crate) fn check(&self, campaign: &Campaign) -> Result<(), Error> {
         let problems = Problems::default();
         if self.code.is_none() && campaign.needs_code() {

@@ -1,8 +1,8 @@
 //! Delivers events to the endpoints of webhooks.
 //!
-//! An event that arrives at the first try leaves no record. After a failure, `tries` writes a record
-//! of the delivery, and later messages only name it. A crash repeats the message, so an event can
-//! arrive twice, under the same id.
+//! An event that arrives at the first try leaves no record. After a failure, `tries` records the
+//! delivery, and later messages only name it. A crash repeats the message: an event can arrive
+//! twice, under the same id.
 
 mod tries;
 
@@ -60,7 +60,7 @@ impl EventHandler for DeliverEvents {
         })
     }
 
-    /// Deployed with one message in a batch, so that a slow endpoint holds up no other.
+    /// One message in a batch, so that a slow endpoint holds up no other.
     async fn handle(&self, event: SqsEvent) -> Result<SqsBatchResponse, Error> {
         let messages = event.records.into_iter().map(|record| async {
             let SqsMessage {

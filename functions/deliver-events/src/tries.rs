@@ -1,5 +1,3 @@
-//! Tries of a delivery, and their records.
-
 use std::time::Duration;
 
 use common::app::job::{JobError, JobOutcome};
@@ -50,7 +48,7 @@ impl DeliverEvents {
         }
     }
 
-    /// An event whose endpoint was stopped or whose campaign was archived after it was published.
+    /// Its endpoint was stopped or its campaign archived after it was published.
     pub(crate) async fn hold(
         &self,
         message: &QueuedEvent,
@@ -122,8 +120,7 @@ impl DeliverEvents {
         })
     }
 
-    /// `None` while the endpoint's breaker is open. Events that wait are tried in their order, so
-    /// none of them has precedence as the probe.
+    /// `None` while the endpoint's breaker is open. Waiting events are tried in their order.
     async fn acquire(&self, delivery: &Delivery, now: Timestamp) -> StoreResult<Option<Grant>> {
         let (breaker, subject) = (delivery.endpoint.as_str(), delivery.event.as_str());
         match self.breakers.acquire(breaker, subject, true, now).await? {
@@ -187,7 +184,7 @@ impl DeliverEvents {
             .map_err(|unsent| unsent.error)
     }
 
-    /// The delivery with its next try. An error repeats the message, or leaves the try unfinished.
+    /// An error repeats the message, or leaves the try unfinished.
     async fn fail(
         &self,
         opened: &OpenedEndpoint,
@@ -233,7 +230,7 @@ impl DeliverEvents {
                 ("WebhookGivenUp", 1)
             });
         }
-        // The sweep makes up for a message that was not sent, and sends later ones.
+        // The sweep makes up for a lost message, and sends later ones.
         let wait = failed.next_at.map(|next| next.since(now));
         if let Some(wait) = wait.filter(|wait| *wait <= SOON)
             && let Err(error) = self.queue.retry(failed, wait).await

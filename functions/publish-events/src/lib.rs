@@ -1,9 +1,9 @@
-//! Publishes changes of submissions, from DynamoDB Streams, as events to the queue: one message for
-//! each endpoint that wants the event.
+//! Publishes changes of submissions, from DynamoDB Streams: a message for each endpoint that wants
+//! the event.
 //!
 //! The event source's filter leaves out campaigns without webhooks. A batch can come twice or in
-//! parts; the same change then makes the same event id. Records that this build cannot read are
-//! skipped: `ops webhook replay` sends their submissions' state.
+//! parts; the same change makes the same event id. `ops webhook replay` makes up for unreadable
+//! records.
 
 use aws_lambda_events::dynamodb::EventRecord;
 use aws_lambda_events::streams::{DynamoDbBatchItemFailure, DynamoDbEventResponse};
@@ -40,7 +40,6 @@ pub struct StreamEvent {
 #[derive(Default)]
 struct Batch {
     events: Vec<QueuedEvent>,
-    /// Record of each event.
     records: Vec<usize>,
     unreadable: u64,
     failure: Option<(usize, StoreError)>,
@@ -126,7 +125,6 @@ impl PublishEvents {
         }
     }
 
-    /// Stops at the first record whose endpoints cannot be read.
     async fn read(&self, records: Vec<EventRecord>) -> Batch {
         let mut batch = Batch::default();
         for (index, record) in records.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Campaigns take turns, so that a slow partner holds up its own campaign only.
+//! A slow partner holds up its own campaign only.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ impl SettlePartners {
                 self.turns.take(last.as_ref(), next, now).await?,
                 TurnResult::Taken(_)
             );
-        // Other campaigns go first after its own turn: none is due.
+        // Others go first after its own turn: none is due.
         let is_alone = other.is_none() && last_scope == Some(&message.scope);
         *self.last_seen_alone.lock() = is_alone.then_some(now);
         // Otherwise another worker has that turn.

@@ -1,5 +1,3 @@
-//! Code and time of a receipt in a photo.
-
 use common::domain::receipt::photo::photo_digest;
 use common::domain::{
     Anomaly, Findings, PhotoFault, ReceiptKey, State, Submission, SubmissionId, Timestamp,

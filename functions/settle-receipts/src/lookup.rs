@@ -1,5 +1,3 @@
-//! Look-ups at the tax authority.
-
 use std::time::Duration;
 
 use common::domain::{Campaign, PhotoFault, ReceiptKey, Submission, VerificationCode};

@@ -1,5 +1,3 @@
-//! One step of settling.
-
 use std::time::Duration;
 
 use common::app::job::{JobError, JobOutcome};
@@ -29,8 +27,7 @@ const VERIFY_TIMEOUT: Duration = STEP_LEASE
 const MAX_THROTTLE_WAIT: Duration = Duration::from_hours(24);
 
 impl SettleReceipts {
-    /// Failed steps are retried later. `seen` and `read`: last slot and submission, if already
-    /// read.
+    /// Failed steps are retried later. `seen` and `read`: last slot and submission, if known.
     pub(crate) async fn step(
         &self,
         message: &SettleMessage,

@@ -1,5 +1,3 @@
-//! The outcome of a step, purely from its results.
-
 use common::app::job::JobOutcome;
 use common::app::settlement::{ATTEMPTS_EXHAUSTED, with_stale_metric};
 use common::domain::receipt::judgement::judge;

@@ -1,10 +1,10 @@
-//! Sends a message for each due submission, every minute: a lost message does no harm.
+//! Sends a message for each due submission, every minute.
 //!
-//! Waiting messages count towards the maximum, so a queue does not fill faster than it is worked
-//! off. Campaigns take turns, each with its longest-due submission.
+//! Waiting messages count towards the maximum, so a queue does not fill faster than it empties.
+//! Campaigns take turns, each with its longest-due submission.
 //!
-//! Then it sends messages for due events (`webhooks`), raises an alarm for foreign items that `ops`
-//! found in the audit log, and deletes a slice of expired personal data (`retention`).
+//! Then it sends messages for due events (`webhooks`), raises an alarm for foreign items in the
+//! audit log, and deletes a slice of expired personal data (`retention`).
 
 mod retention;
 mod webhooks;

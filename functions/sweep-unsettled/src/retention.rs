@@ -1,7 +1,7 @@
-//! Deletes expired phones and photos, and erased persons' limits, a slice with each sweep.
+//! Deletes expired phones and photos, and erased persons' limits, in slices.
 //!
 //! Most sweeps read one record: nothing is due. No index lists a campaign's submissions, so all are
-//! read, once for each environment; a marker moves with each page.
+//! read, once for each environment.
 
 use common::app::job::EventContext;
 use common::aws::photos::Photos;
@@ -164,7 +164,6 @@ impl RetentionSweep {
         Ok(true)
     }
 
-    /// Set if some data of a scope has to wait.
     async fn postponement(
         &self,
         scope: &Scope,
@@ -186,7 +185,7 @@ impl RetentionSweep {
         Ok(Some(Postponement::new(reason, now)))
     }
 
-    /// False if another sweep wrote it meanwhile.
+    /// False if another sweep wrote it.
     async fn save(
         &self,
         campaign: &Campaign,
@@ -200,7 +199,7 @@ impl RetentionSweep {
     }
 }
 
-/// Ends the deletion at the table's end, or schedules it again for what was left.
+/// At the table's end; what was left is scheduled again.
 fn take(deletion: &mut Deletion, page: RetentionPage, now: Timestamp) {
     deletion.done += page.done;
     deletion.left += page.left;

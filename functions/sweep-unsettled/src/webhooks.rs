@@ -1,6 +1,6 @@
-//! Sends messages for deliveries whose time has come, endpoint by endpoint, spread over the time to
-//! the next sweep. While an endpoint's breaker is open, the longest waiting event alone tries it; one
-//! that answers slowly gets a few.
+//! Sends messages for due deliveries, endpoint by endpoint, spread over the time to the next sweep.
+//! While an endpoint's breaker is open, the longest waiting event alone tries it; one that answers
+//! slowly gets a few.
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ impl WebhookSweep {
         })
     }
 
-    /// One endpoint's fault does not stop the others; the first is returned when all were swept.
+    /// One endpoint's fault does not stop the others; the first is returned.
     pub(crate) async fn sweep(&self, now: Timestamp) -> (SweptEndpoints, StoreResult<()>) {
         let mut swept = SweptEndpoints::default();
         let endpoints = match self.endpoints.list_all_readable().await {

@@ -1,8 +1,8 @@
-//! The published contract of the API. `cargo run -p api-pages` writes it to
-//! `functions/api-docs/files`, which that function serves.
+//! The published contract of the API, which `cargo run -p api-pages` writes to
+//! `functions/api-docs/files`.
 //!
 //! [`description`] is OpenAPI from the service's types; `ordered` writes JSON in reading order;
-//! `pages` makes pages from the description, `tables`, and the Markdown in `prose/`.
+//! `pages` makes pages from it, `tables`, and `prose/`.
 
 pub mod description;
 mod ordered;

@@ -45,7 +45,6 @@ enum Order<'a> {
     Description,
     Listed(&'a Value),
     Examples(&'a Value, &'a Value),
-    /// Summary and value, with the schema.
     Example(&'a Value),
     Paths,
     Schema(&'a Value),
@@ -81,7 +80,6 @@ fn arranged<'a>(whole: &'a Value, value: &'a Value, order: Order<'a>) -> Ordered
     }
 }
 
-/// Follows references, choices with null, and variants.
 fn object_of<'a>(whole: &'a Value, schema: &'a Value) -> &'a Value {
     let schema = linked(whole, schema);
     let choices = ["anyOf", "oneOf"]

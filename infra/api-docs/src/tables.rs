@@ -1,5 +1,3 @@
-//! Tables of the reference: message keys, test codes and receipts, states.
-
 use common::domain::code::{Code, SentinelOutcome};
 use common::domain::message::{Language, MessageKey, TextKey};
 use common::domain::receipt::sentinel::ReceiptSentinel;

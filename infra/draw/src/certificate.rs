@@ -40,7 +40,6 @@ fn times<S: Serializer>(chain: &&Chain, serializer: S) -> Result<S::Ok, S::Error
 }
 
 impl Certificate<'_> {
-    /// The page, with `entries.csv` if given.
     pub fn html(&self, entries: Option<&str>) -> String {
         // Text must not end the script element.
         let draw = json!(self).to_string().replace('<', "\\u003c");

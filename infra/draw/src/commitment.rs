@@ -1,5 +1,3 @@
-//! Commitment and seeds.
-
 use crate::digest::Digest;
 
 /// Commits to the exact bytes of a header, and to a root.

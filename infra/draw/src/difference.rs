@@ -1,5 +1,3 @@
-//! The first difference between a draw's files and what they must be.
-
 use std::io;
 
 /// Lines are counted from 1, rows from 0.
@@ -13,7 +11,6 @@ impl From<io::Error> for Difference {
     }
 }
 
-/// Returns a [`Difference`] unless the condition holds.
 macro_rules! check {
     ($holds:expr, $($said:tt)+) => {
         if !$holds {

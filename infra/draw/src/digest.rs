@@ -1,5 +1,3 @@
-//! Digests and signatures in hexadecimal.
-
 use std::fmt;
 use std::str::FromStr;
 

@@ -76,8 +76,7 @@ impl Committed {
         self.commitment
     }
 
-    /// Compares the secret `openings.csv` with the rows; erased people's are missing. Returns
-    /// chosen ones by row.
+    /// Erased people's are missing. Returns chosen ones by row.
     pub fn read_openings(
         &self,
         file: impl BufRead,
@@ -209,7 +208,6 @@ impl Committed {
         Ok(given_at)
     }
 
-    /// Compares `log.json` with header, order and rows.
     pub fn read_log(
         &self,
         result: &DrawResult,

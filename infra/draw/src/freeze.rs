@@ -1,5 +1,3 @@
-//! Freezes a period's entries, and commits to them.
-
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::{self, Write};

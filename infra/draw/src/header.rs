@@ -27,7 +27,6 @@ pub struct Period {
     pub to: DateTime<FixedOffset>,
 }
 
-/// A tier of equal prizes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prize {
@@ -149,7 +148,6 @@ impl Header {
         prizes.collect::<Vec<_>>().join(", ")
     }
 
-    /// Winners of earlier tiers may be skipped, so they count.
     pub(crate) fn published_places(&self) -> impl Iterator<Item = u64> {
         self.prizes.iter().scan(ALTERNATES, |places, prize| {
             *places = places.saturating_add(prize.number.get());

@@ -9,7 +9,6 @@ use crate::difference::{Difference, check};
 use crate::header::{Header, Period, Prize, is_text, is_time};
 use crate::opening::Opening;
 
-/// Shortest time between calls to a winner.
 const MIN_PAUSE: TimeDelta = TimeDelta::minutes(1);
 /// Calls before a winner counts as unreachable.
 const MAX_CALLS: usize = 3;
@@ -141,7 +140,6 @@ impl Log {
         Ok(())
     }
 
-    /// Checks that each prize has winners in order, and no entrant too many prizes.
     pub(crate) fn check_prizes(&self, header: &Header) -> Result<(), Difference> {
         for one in &self.places {
             let is_other = |other: &&LoggedPlace| {
@@ -194,7 +192,6 @@ fn to_u64(number: usize) -> u64 {
 }
 
 impl LoggedPlace {
-    /// The step that lost the place its prize.
     pub fn skip(&self) -> Option<&Step> {
         self.steps.last().filter(|step| step.is == Event::Skipped)
     }

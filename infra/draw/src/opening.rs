@@ -36,7 +36,6 @@ pub enum InvalidOpening {
 }
 
 impl Opening {
-    /// Refuses repeated and invalid references.
     pub fn new(mut references: Vec<String>, salt: Salt) -> Result<Self, InvalidOpening> {
         if references.is_empty() {
             return Err(InvalidOpening::NoReference);

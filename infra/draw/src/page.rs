@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::digest::Digest;
 
-/// Fills in the parts; a name without one stays.
+/// A name without a part stays.
 pub(crate) fn fill(page: &str, parts: &[(&str, &str)]) -> String {
     let mut pieces = page.split("{{");
     let mut filled = pieces.next().unwrap_or_default().to_owned();

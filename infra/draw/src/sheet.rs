@@ -22,9 +22,7 @@ pub struct Sheet<'a> {
     pub commitment: Digest,
     pub frozen_at: DateTime<FixedOffset>,
     pub round_at: DateTime<FixedOffset>,
-    /// The beacon in words.
     pub beacon: &'a str,
-    /// The round's public page.
     pub round_address: Option<&'a str>,
     /// Their entries, largest first.
     pub largest_rows: &'a [u64],

@@ -1,4 +1,4 @@
-//! The endpoints, and the calls that the service makes: parameters, bodies and replies.
+//! Parameters, bodies and replies of endpoints, and of the service's own calls.
 
 use std::collections::BTreeMap;
 
@@ -30,12 +30,12 @@ pub(super) struct Endpoint {
     parameters: Vec<String>,
     request: Option<Body>,
     reply: Reply,
-    /// Errors in addition to those of every endpoint.
+    /// Besides those of every endpoint.
     #[serde(default)]
     refusals: Vec<Refusal>,
 }
 
-/// A call that the service makes; it has its responses in words.
+/// It has its responses in words.
 #[derive(Deserialize)]
 pub(super) struct Webhook {
     #[serde(flatten)]

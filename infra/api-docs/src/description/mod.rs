@@ -1,8 +1,8 @@
-//! Generates the API description in OpenAPI 3.1 from reply types, texts and examples.
+//! The API description in OpenAPI 3.1, from reply types, texts and examples.
 //!
-//! `description.yaml` has texts and examples; `schemas` generates objects from types, `requests`
-//! those without types; `endpoints` adds parameters, headers and errors; `replies` leaves out what
-//! would break generated clients later.
+//! `description.yaml` has texts and examples; `schemas` makes objects from types, `requests` those
+//! without types; `endpoints` adds parameters, headers and errors; `replies` leaves out what would
+//! break generated clients later.
 
 mod endpoints;
 mod replies;

@@ -1,22 +1,18 @@
-//! Two descriptions of replies: for callers and for tests.
-//!
-//! Generated clients refuse what a description forbids, so callers get neither patterns nor closed
-//! enums: those bind the service, not its readers.
+//! Two descriptions of replies. Generated clients refuse what a description forbids, so callers get
+//! neither patterns nor closed enums; tests get both.
 
 use serde_json::{Map, Value, json};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Replies {
-    /// The callers': known values are named, not enforced.
+    /// Known values are named, not enforced.
     Open,
-    /// The tests': all patterns and enums.
     Closed,
 }
 
-/// Leaves room for new values of an enum.
 const MAX_VALUE_CHARS: usize = 64;
 
-/// Schemas shared with requests stay closed there; replies get a copy.
+/// Schemas shared with requests stay closed there.
 pub(crate) fn open_schemas(replies: &mut Map<String, Value>, requests: &Map<String, Value>) {
     let shared: Vec<_> = requests
         .keys()
@@ -38,7 +34,7 @@ fn copy(value: &mut Value, link: &str, schema: &Value) {
     members(value, &mut |member| copy(member, link, schema));
 }
 
-/// Removes patterns; values of enums become known ones.
+/// Values of enums become known ones.
 pub(crate) fn open(value: &mut Value) {
     if let Value::Object(words) = value {
         words.remove("pattern");

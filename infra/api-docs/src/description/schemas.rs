@@ -1,5 +1,3 @@
-//! Objects of requests, replies and events, from Rust types.
-
 use common::http::campaign::CampaignObject;
 use common::http::code_check::PrecheckObject;
 use common::http::lookup::LookupObject;
@@ -22,7 +20,7 @@ const WORDS: &str = "^[^\\u0000-\\u0009\\u000B-\\u001F\\u007F-\\u009F]*$";
 
 type Contract = fn(SchemaSettings) -> SchemaSettings;
 
-/// The schemas of types, and those that are `written` by hand.
+/// With those `written` by hand.
 pub(crate) fn all(detail: Replies, written: Map<String, Value>) -> Map<String, Value> {
     let mut schemas = requests();
     schemas.extend(written);
@@ -118,7 +116,6 @@ fn complete(schema: &mut Schema) {
     }
 }
 
-/// Replies have no control characters.
 fn printable(schema: &mut Schema) {
     if is_free_text(schema) {
         default(schema, "pattern", WORDS);
@@ -144,7 +141,6 @@ fn default(schema: &mut Schema, word: &str, value: impl Into<Value>) {
     schema.ensure_object().entry(word).or_insert(value.into());
 }
 
-/// Variants become values with meanings.
 fn values(schema: &mut Schema) {
     let choices = schema
         .get("oneOf")
@@ -175,7 +171,6 @@ fn values(schema: &mut Schema) {
     );
 }
 
-/// Flattens nested choices, and drops what their types imply.
 fn choices(schema: &mut Schema) {
     let Some(Value::Array(outer)) = schema.get_mut("anyOf") else {
         return;

@@ -1,5 +1,3 @@
-//! The pages of endpoints.
-
 use common::http::routes::{ROUTES, Route};
 use serde_json::Value;
 
@@ -144,12 +142,10 @@ fn right(source: &Source<'_>, route: &Route, id: &str, request: &Value, reply: &
     text
 }
 
-/// Fields in the reference's order.
 pub(super) fn json_of(source: &Source<'_>, caption: &str, value: &Value, schema: &Value) -> String {
     sample("json", caption, &ordered::value(source.0, value, schema))
 }
 
-/// Keeps a few of a campaign's many messages.
 fn shortened(example: &Value) -> Value {
     let mut example = example.clone();
     if let Some(Value::Object(messages)) = example.get_mut("messages") {

@@ -1,8 +1,6 @@
-//! Advice for each error, beyond the reply's own.
-
 use common::error::ErrorCode;
 
-/// The cause, and what to check, in inline Markdown.
+/// Beyond the reply's own: the cause, and what to check, in inline Markdown.
 pub(super) fn advice(code: ErrorCode) -> &'static str {
     use ErrorCode::*;
 

@@ -1,4 +1,4 @@
-//! A section for each error code, the target of its `docs_url`.
+//! A section for each error, the target of its `docs_url`.
 
 use common::error::ErrorCode;
 use common::http::reply::{Reply, status};

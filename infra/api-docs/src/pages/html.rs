@@ -1,5 +1,3 @@
-//! Renders a page's Markdown as HTML.
-
 use maud::{Markup, PreEscaped, html};
 use pulldown_cmark::html::push_html;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
@@ -7,14 +5,13 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 use super::markdown::{inline_events, language, parse_fields, parser, plain, plain_of, row_id};
 use super::search::Place;
 
-/// HTML with the places that a search finds.
 pub(super) struct Rendered {
     pub(super) body: Markup,
     pub(super) parts: Vec<(String, Markup)>,
     pub(super) places: Vec<Place>,
 }
 
-/// Renders all but title and lead.
+/// All but title and lead.
 pub(super) fn render(title: &str, lead: &str, markdown: &str) -> Rendered {
     let mut page = Page {
         heading: title.to_owned(),
@@ -120,7 +117,6 @@ impl<'a> Page<'a> {
         html
     }
 
-    /// A sample in several languages.
     fn choice(&mut self, lines: &mut dyn Iterator<Item = &'a str>) -> Markup {
         self.choices += 1;
         let name = format!("choice-{}", self.choices);
@@ -234,7 +230,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Adds a row. It is a place of its own if its table has an id; returns the row's.
+    /// It is a place of its own if its table has an id; returns the row's.
     fn find_row(
         &mut self,
         id: Option<&str>,

@@ -1,12 +1,9 @@
-//! The frame of every page: head, navigation, search.
-
 use maud::{DOCTYPE, Markup, html};
 
 use super::html::{Rendered, inline};
 use super::{GROUPS, digest};
 
 const STYLE: &str = include_str!("../../../../functions/api-docs/files/style.css");
-/// Search, copy buttons and the remembered language; optional.
 const SCRIPT: &str = include_str!("../../../../functions/api-docs/files/script.js");
 
 fn head(path: &str, title: &str) -> Markup {

@@ -3,7 +3,7 @@
 //! Lines with `:::` are directives, which end with `:::end`: `:::columns` with `:::aside` between
 //! its halves, `:::details SUMMARY`, `:::choice` around one sample in several languages, and
 //! `:::fields PREFIX` around fields, whose ids begin with the prefix. `:::table ID LABEL` and
-//! `:::caption TEXT` precede a table and a code block, without end.
+//! `:::caption TEXT` precede a table and a code block.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
@@ -103,7 +103,6 @@ pub(super) fn parse_fields(lines: &str) -> Vec<Field<'_>> {
     found
 }
 
-/// The title, the first paragraph, and the rest.
 pub(super) fn split(markdown: &str) -> (&str, &str, &str) {
     let (title, rest) = markdown.split_once("\n\n").unwrap_or((markdown, ""));
     let (lead, rest) = rest.split_once("\n\n").unwrap_or((rest, ""));

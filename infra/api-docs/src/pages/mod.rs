@@ -1,8 +1,5 @@
-//! The reference pages, made from the description and prose.
-//!
-//! Every page is `markdown` first. `endpoints` and `errors` write theirs from the description, with
-//! `objects` for fields and `samples` for code; in `prose/`, `{{name}}` alone on a line stands for
-//! generated blocks. `html` renders a page, `layout` frames it, and `search` indexes it.
+//! The reference pages. Every page is `markdown` first: `endpoints` and `errors` write theirs from
+//! the description; in `prose/`, `{{name}}` alone on a line stands for generated blocks.
 
 mod endpoints;
 mod error_advice;
@@ -20,7 +17,6 @@ use sha2::{Digest, Sha256};
 use self::markdown::{fields, plain, served, split};
 use crate::{EXAMPLE_BASE_URL, tables};
 
-/// Path, name in the navigation, and source.
 struct Page {
     path: &'static str,
     name: &'static str,
@@ -206,7 +202,6 @@ impl Source<'_> {
         self.part(&format!("/components/schemas/{name}"))
     }
 
-    /// Other values stay unchanged.
     fn resolve<'v>(&'v self, value: &'v Value) -> &'v Value {
         match text_of(value, "$ref").strip_prefix('#') {
             Some(pointer) => self.part(pointer),
@@ -246,7 +241,6 @@ fn texts(value: &Value) -> impl Iterator<Item = &str> {
     items(value).filter_map(Value::as_str)
 }
 
-/// The schema's name in a `$ref`.
 fn linked(value: &Value) -> Option<&str> {
     text_of(value, "$ref")
         .rsplit_once('/')

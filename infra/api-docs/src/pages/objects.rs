@@ -1,5 +1,3 @@
-//! Objects: their fields and types, and their pages.
-
 use serde_json::Value;
 
 use super::markdown::{field, fields, heading, table};
@@ -65,7 +63,6 @@ fn object(source: &Source<'_>, name: &str) -> String {
     format!("{}{description}\n\n{values_of}", heading(2, name, name))
 }
 
-/// All for requests, those so far for replies.
 fn values(schema: &Value) -> impl Iterator<Item = &str> {
     texts(at(schema, &["enum"])).chain(texts(at(schema, &["x-known-values"])))
 }

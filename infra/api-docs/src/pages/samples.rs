@@ -1,4 +1,4 @@
-//! Calls in each language, from an endpoint's first example, and whole programs.
+//! Calls from an endpoint's first example, and whole programs.
 
 use common::http::routes::Route;
 use serde_json::Value;
@@ -150,7 +150,6 @@ impl SampleCall<'_> {
         )
     }
 
-    /// Id or body, and the attempt.
     fn arguments(&self, id: &str, body: impl Fn(&str) -> String, attempt: &str) -> String {
         let id = self.has_id.then(|| id.to_owned());
         let attempt = self.keyed.then(|| attempt.to_owned());

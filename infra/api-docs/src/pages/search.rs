@@ -1,5 +1,3 @@
-//! Places with title and text, for searching in the browser.
-
 use serde_json::{Value, json};
 
 /// Longer texts are shown in parts.

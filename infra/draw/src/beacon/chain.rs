@@ -1,5 +1,3 @@
-//! A chain's constants, and verification of its rounds.
-
 use std::num::{NonZeroU32, NonZeroU64};
 
 use blst::BLST_ERROR;
@@ -132,7 +130,7 @@ impl Chain {
         self.period_seconds
     }
 
-    /// The first round at or after this time. `None` on overflow.
+    /// `None` on overflow.
     pub fn first_round_from(&self, time: DateTime<Utc>) -> Option<NonZeroU64> {
         let since_genesis = time.signed_duration_since(self.genesis);
         let has_begun = since_genesis.subsec_nanos() > 0;
@@ -145,7 +143,7 @@ impl Chain {
         NonZeroU64::MIN.checked_add(periods)
     }
 
-    /// A round's time. `None` on overflow.
+    /// `None` on overflow.
     pub fn time_of(&self, round: NonZeroU64) -> Option<DateTime<Utc>> {
         let seconds = (round.get() - 1).checked_mul(u64::from(self.period_seconds.get()))?;
         self.genesis

@@ -1,4 +1,4 @@
-//! Relays: untrusted HTTP servers of a chain's rounds.
+//! Untrusted HTTP servers of a chain's rounds.
 
 use std::fmt;
 use std::num::NonZeroU64;
@@ -11,7 +11,7 @@ use url::Url;
 
 use super::chain::{Chain, InvalidRound, VerifiedRound};
 
-/// Relays of drand's chains, run by different companies.
+/// Run by different companies.
 pub const PUBLIC_RELAYS: [&str; 3] = [
     "https://api.drand.sh",
     "https://api2.drand.sh",
@@ -61,7 +61,7 @@ impl Relays {
         Self::new(urls.into(), Addresses::PublicOnly)
     }
 
-    /// Rounds are below these URLs, at `{chain hash}/public/{round}`.
+    /// Rounds are below them, at `{chain hash}/public/{round}`.
     pub fn new(urls: Vec<Url>, addresses: Addresses) -> Self {
         Self::with_times(urls, addresses, TIMEOUTS, PAUSE)
     }
@@ -79,7 +79,7 @@ impl Relays {
         }
     }
 
-    /// Asks relays in turn, each once.
+    /// Each once.
     pub async fn fetch(
         &self,
         chain: &Chain,

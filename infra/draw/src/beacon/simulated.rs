@@ -1,5 +1,3 @@
-//! A chain with its own key: rounds on demand, without a network.
-
 use std::num::{NonZeroU32, NonZeroU64};
 
 use blst::min_sig::SecretKey;
