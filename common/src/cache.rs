@@ -11,7 +11,7 @@ use crate::lock::Mutex;
 /// Delay of pausing a campaign or revoking a key.
 pub const MAX_AGE: Duration = Duration::from_secs(5);
 
-/// Values with their read time. Only existing values are kept, so operators bound the size.
+/// With their read time. Only existing values are kept, so operators bound the size.
 #[derive(Debug)]
 pub struct Cache<K, V>(Mutex<HashMap<K, (Timestamp, Arc<V>)>>);
 

@@ -1,5 +1,3 @@
-//! Configuration from environment variables.
-
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
-//! Errors of calls: callers' mistakes and our own failures. Only `http::reply` turns them into
-//! replies.
+//! Callers' mistakes and our own failures. Only `http::reply` turns them into replies.
 
 mod store_error;
 

@@ -3,8 +3,8 @@
 use crate::domain::{ReceiptId, SubmissionId};
 
 /// # Panics
-/// If the operating system has no randomness, which cannot happen once it has started. Guessable
-/// ids would be worse.
+///
+/// If the operating system has no randomness: guessable ids would be worse.
 #[expect(
     clippy::expect_used,
     reason = "without randomness nothing here is safe"

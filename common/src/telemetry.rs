@@ -1,11 +1,10 @@
-//! Logs and metrics: one line for each request, job and event of `tracing`.
+//! One line for each request, job and event of `tracing`.
 //!
 //! Lines of requests and jobs are JSON in CloudWatch's embedded metric format (EMF), so metrics
 //! need no call. They have no personal data, code or key.
 //!
 //! A fault that does not fail the request is logged where it happens: `tracing::warn!(error =
-//! telemetry::cause(&error), %subject, "the message was not sent")`, with its submission or
-//! receipt.
+//! telemetry::cause(&error), %subject, "the message was not sent")`.
 
 mod events;
 
@@ -49,8 +48,7 @@ const UNNAMED: &str = "local";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Telemetry {
-    /// JSON with metrics on standard output, which Lambda sends to CloudWatch, under this service's
-    /// name.
+    /// JSON with metrics on standard output, under this service's name.
     CloudWatch(&'static str),
     Terminal,
     /// Used in tests, and for the local stack's background work.
@@ -72,7 +70,7 @@ pub struct LogLine<'a> {
     /// `None` before a key is known, and for jobs of several scopes.
     pub scope: Option<&'a Scope>,
     pub subject: Option<&'a str>,
-    /// Error code, message key, or a job's outcome in one word.
+    /// Error code, message key, or one word.
     pub outcome: Option<&'a str>,
     /// Metrics besides count and duration.
     pub metrics: &'a [(&'static str, u64)],
@@ -106,7 +104,7 @@ struct JsonLine<'a, F> {
 }
 
 impl Telemetry {
-    /// Takes the service's name from the environment. Call it once in a process.
+    /// Call it once in a process.
     pub fn cloud_watch(env: &Env) -> Self {
         let service = env
             .optional("SERVICE")
@@ -227,9 +225,9 @@ impl LogLine<'_> {
     }
 
     /// Lines count themselves and their duration for their function, and their own metrics for the
-    /// service. Outcomes count where people look: of jobs for each function, of live requests for
-    /// each campaign, of requests refused before a campaign was known for the service. A campaign's
-    /// alarm needs its entry attempts alone: pre-checks and polls continue when entries stop.
+    /// service. Outcomes of jobs count for each function, of live requests for each campaign, of
+    /// requests refused before a campaign was known for the service. A campaign's alarm needs its
+    /// entry attempts alone: pre-checks and polls continue when entries stop.
     ///
     /// Each combination of dimension values is a paid metric.
     fn declarations(&self) -> Vec<Value> {

@@ -1,6 +1,3 @@
-//! Macros for types that are text elsewhere.
-
-/// Enum of names with texts.
 macro_rules! text_enum {
     (
         $(#[$about:meta])*
@@ -40,7 +37,6 @@ macro_rules! text_enum {
     };
 }
 
-/// Stores a type as its text.
 macro_rules! stored_as_text {
     ($type:ident, |$value:ident| $text:expr) => {
         impl TryFrom<String> for $type {

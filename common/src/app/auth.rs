@@ -84,9 +84,8 @@ impl Authenticator {
 
     /// Checks the Authorization header, then SVC-Campaign, then the key's rate limit.
     ///
-    /// An unknown key is read first. One batch reads everything else while the rate limit is
-    /// leased. `prefetch` adds the endpoint's records, for the campaign that this environment saw
-    /// last.
+    /// An unknown key is read first; one batch reads the rest while the rate limit is leased.
+    /// `prefetch` adds the endpoint's records, for the campaign that this environment saw last.
     pub async fn authenticate(
         &self,
         credentials: Credentials<'_>,

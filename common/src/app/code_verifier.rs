@@ -99,7 +99,7 @@ impl CodeVerifier {
         Ok(())
     }
 
-    /// Batch of a code just verified; a partner's code has none.
+    /// A partner's code has none.
     pub fn batch_of(&self, scope: &Scope, key: &CodeKey) -> Option<String> {
         match key {
             CodeKey::Minted(serial) => {
@@ -110,7 +110,7 @@ impl CodeVerifier {
         }
     }
 
-    /// The book may be old: for prefetching only.
+    /// For prefetching only: the book may be old.
     pub fn key_by_cached_book(&self, query: CodeQuery<'_>) -> Option<CodeKey> {
         let CodeQuery {
             scope,
@@ -181,8 +181,7 @@ impl CodeVerifier {
         Ok(ResolvedCode::from_book(code, &book, imported_batch))
     }
 
-    /// The record keeps phones from using a code at the same time. Test keys never reach a partner:
-    /// their codes are unknown.
+    /// The record keeps phones from using a code at the same time. Codes of test keys are unknown.
     async fn resolve_partner_code(
         &self,
         scope: &Scope,
@@ -216,7 +215,7 @@ impl CodeVerifier {
         self.book(scope, now, Duration::ZERO).await
     }
 
-    /// Applying a campaign creates its book, so a missing book never makes a code wrong.
+    /// Applying a campaign creates its book: a missing one makes no code wrong.
     async fn book(
         &self,
         scope: &Scope,

@@ -1,15 +1,13 @@
 //! Throttles look-ups: the tax authority turns fast callers away, and all environments are one
 //! caller.
 //!
-//! Clocks differ, so the interval does not rely on them. An environment may take a slot one
-//! interval after it *saw* the previous one, by its own stopwatch. A slot is taken before it is
-//! seen, so look-ups start an interval apart at least. A waiting environment keeps reading;
-//! another's slot starts the interval again.
+//! Clocks differ, so an environment takes a slot one interval after it *saw* the previous one, by
+//! its own stopwatch. A slot is taken before it is seen, so look-ups start an interval apart at
+//! least. A waiting environment keeps reading; another's slot starts the interval again.
 //!
 //! Clocks matter only after a pause: a slot older than an interval and [`MAX_CLOCK_DIFFERENCE`]
-//! causes no wait. While clocks differ by no more, look-ups never get closer together. An operator's
-//! clock differs by more, so [`Throttle::on_operators_machine`] waits longer, and writes its slots
-//! with a later time.
+//! causes no wait. An operator's clock differs by more, so [`Throttle::on_operators_machine`] waits
+//! longer, and writes its slots with a later time.
 
 use std::time::Duration;
 
@@ -38,11 +36,11 @@ pub struct Throttle {
     min_interval: Duration,
     /// Error of this clock beyond [`MAX_CLOCK_DIFFERENCE`].
     clock_error: Duration,
-    /// Seen by any step of this environment.
+    /// By any step of this environment.
     last_seen: Mutex<Option<SeenSlot>>,
 }
 
-/// The last slot, as first seen here.
+/// As first seen here.
 #[derive(Clone, Debug)]
 pub struct SeenSlot {
     slot: Option<Turn>,
@@ -96,7 +94,7 @@ impl Throttle {
         Ok(self.first_seen(self.turns.last().await?))
     }
 
-    /// Records a turn that took no slot. A newer slot has already moved the turn.
+    /// A newer slot has already moved the turn.
     pub async fn pass_turn(
         &self,
         seen: &SeenSlot,
@@ -114,8 +112,8 @@ impl Throttle {
         Ok(())
     }
 
-    /// Takes the next slot. Gives up after `MAX_INTERVALS`, or if it were after `until`. After an
-    /// error, a slot may stay unused.
+    /// Gives up after `MAX_INTERVALS`, or if it were after `until`. After an error, a slot may stay
+    /// unused.
     pub async fn acquire(
         &self,
         scope: &Scope,
@@ -156,7 +154,7 @@ impl Throttle {
         }
     }
 
-    /// Seen now, unless it is unchanged since the last read.
+    /// Now, unless it is unchanged since the last read.
     fn first_seen(&self, slot: Option<Turn>) -> SeenSlot {
         let mut seen = SeenSlot {
             slot,

@@ -25,7 +25,6 @@ use crate::upstream::partner::error::PartnerError;
 const PREPARING_TIME: Duration = Duration::from_secs(1);
 /// Minimum for a request: with less, the partner could redeem the code and answer too late.
 const MIN_TIME: Duration = Duration::from_secs(2);
-/// Time by which a lease outlives its request.
 const LEASE_MARGIN: Duration = Duration::from_secs(2);
 
 pub struct PartnerGateway {

@@ -1,4 +1,4 @@
-//! Limits of one endpoint on phones and address ranges; `auth` has the key's.
+//! One endpoint's limits on phones and address ranges; `auth` has the key's.
 
 use crate::domain::{RateLimitStatus, Timestamp};
 use crate::error::{Error, ErrorCode};

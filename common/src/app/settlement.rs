@@ -1,4 +1,4 @@
-//! The shared part of the settling functions: a worker leases a step, then writes its result.
+//! What the settling functions share: a worker leases a step, then writes its result.
 //!
 //! Writes are conditional on the revision, so of two workers one writes. A dead worker's step is
 //! due again after [`STEP_LEASE`](crate::domain::settling::STEP_LEASE).
@@ -124,8 +124,8 @@ impl Worker {
         self.context.run_logged(job, unreadable).await.map(drop)
     }
 
-    /// Leases the submission's next step, if due. `read` is the submission, if it was read: the
-    /// lease is conditional on its revision. After an error, the step is due again later.
+    /// `read` is the submission, if it was read: the lease is conditional on its revision. After an
+    /// error, the step is due again later.
     pub async fn lease(
         &self,
         message: &SettleMessage,
@@ -210,8 +210,8 @@ impl Worker {
         })
     }
 
-    /// `wrong_code_in` counts a wrong code or receipt time towards that campaign's limit. A step
-    /// due before the next sweep gets a message.
+    /// `wrong_code_in` counts a wrong code or receipt time under that campaign's limit. A step due
+    /// before the next sweep gets a message.
     pub async fn finish(
         &self,
         before: &Submission,

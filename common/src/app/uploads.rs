@@ -1,4 +1,4 @@
-//! Uploads of receipt photos. Their events can be late, so storage is checked where it matters.
+//! Events of uploads can be late, so storage is checked where it matters.
 
 use crate::aws::Aws;
 use crate::aws::photos::{Photos, UploadTarget};

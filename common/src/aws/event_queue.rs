@@ -1,4 +1,4 @@
-//! The queue of events to deliver. It is fair between endpoints: a slow one holds up only its own.
+//! The queue of events to deliver, fair between endpoints: a slow one holds up only its own.
 
 use std::time::Duration;
 
@@ -68,13 +68,11 @@ impl QueuedEvent {
         }
     }
 
-    /// Key of its delivery's record.
     pub fn key(&self) -> String {
         format!("{}#{}", self.endpoint, self.event)
     }
 }
 
-/// Events that the queue does not have.
 #[derive(Debug)]
 pub struct UnsentEvents {
     pub indexes: Vec<usize>,
@@ -108,7 +106,7 @@ impl EventQueue {
         self.publish_over(Duration::ZERO, events).await
     }
 
-    /// Spreads the events over a time, at most `MAX_DELAY`.
+    /// Spreads the events over at most `MAX_DELAY`.
     ///
     /// # Errors
     /// If the queue did not take all; others may have been sent.
@@ -141,7 +139,6 @@ impl EventQueue {
         sent.map_err(|unsent| unsent.error)
     }
 
-    /// `first` is the index of the batch's first event.
     async fn send(
         &self,
         first: usize,

@@ -39,11 +39,11 @@ use crate::telemetry;
 
 pub const MAX_CONCURRENCY: usize = 16;
 
-/// Makes calls at once, and returns their results in order, or an error of one of them.
+/// Results are in order, or an error of one of them.
 pub fn concurrently<T, E>(
     calls: impl IntoIterator<Item = impl Future<Output = Result<T, E>>>,
 ) -> impl Future<Output = Result<Vec<T>, E>> {
-    // Collected, because the compiler does not see that the iterator can be sent.
+    // Collected: the compiler does not see that the iterator can be sent.
     let calls: Vec<_> = calls.into_iter().collect();
     let calls = stream::iter(calls).buffered(MAX_CONCURRENCY);
     calls.try_collect()
@@ -55,8 +55,7 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Bound on all attempts of a call, so that a function answers in time.
 const CALL_TIMEOUT: Duration = Duration::from_secs(9);
 
-/// Time limit at start; the first call can connect too. A lost first packet is sent again after a
-/// second.
+/// At start; the first call can connect too. A lost first packet is sent again after a second.
 const OPEN_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 /// TLS by rustls over ring, which needs no entropy at start.
@@ -69,8 +68,8 @@ const STS_ENDPOINT: &str = "AWS_ENDPOINT_URL_STS";
 /// longer than the rest of a start.
 const AMAZON_ROOTS: &[u8] = include_bytes!("amazon-roots.pem");
 
-/// Clients of all services, each built on first use (a good part of a start), with the endpoint in
-/// the environment, if any.
+/// Each client is built on first use (a good part of a start), with the endpoint in the
+/// environment, if any.
 #[derive(Clone)]
 pub struct Aws {
     shared: SdkConfig,
@@ -136,8 +135,8 @@ impl Aws {
         self.clients.dynamodb.get_or_init(new).clone()
     }
 
-    /// Fetches the secret, if needed, while connections to DynamoDB open. Waits a second and a half
-    /// at most; the first call tries again.
+    /// Fetches the secret, if needed, while connections to DynamoDB open. The first call tries
+    /// again.
     pub async fn prepare(&self, needs_secret: bool) {
         let fetching = async {
             if needs_secret && let Ok(secrets) = DeploymentSecrets::from_env(&self.env, self) {
@@ -206,7 +205,7 @@ impl Aws {
         self.clients.secrets.get_or_init(new).clone()
     }
 
-    /// Used by `ops` to ask STS who the operator is. Another endpoint is allowed only if DynamoDB
+    /// For `ops`, which asks STS who the operator is. Another endpoint is allowed only if DynamoDB
     /// is local too: otherwise a variable could make an operator someone else.
     pub fn sts_config(&self) -> SdkConfig {
         let is_local = self
@@ -275,8 +274,8 @@ fn connector(env: &Env) -> SharedHttpConnector {
     SharedHttpConnector::new(connector.build())
 }
 
-/// One connector for all: the SDK would build one for each service and setting, each reading the
-/// trust roots again.
+/// One for all: the SDK would build one for each service and setting, each reading the trust roots
+/// again.
 fn client_over(connector: SharedHttpConnector) -> SharedHttpClient {
     http_client_fn(move |_, _| connector.clone())
 }

@@ -1,5 +1,3 @@
-//! Receipt photos in storage.
-
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -46,7 +44,7 @@ impl Photos {
         })
     }
 
-    /// Type, size and "only if there is none" are signed, so storage refuses anything else.
+    /// Type, size and "only if there is none" are signed.
     pub async fn upload_target(
         &self,
         scope: &Scope,

@@ -1,5 +1,3 @@
-//! Partners' secrets in Secrets Manager.
-
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;

@@ -135,7 +135,7 @@ impl SettleQueues {
         delay: Duration,
     ) -> StoreResult<()> {
         let body = serde_json::to_string(message).during(SENDING)?;
-        // Rounded up: a message that arrives before its step is due does nothing.
+        // Rounded up: an early message does nothing.
         let delay = i32::try_from(delay.as_millis().div_ceil(1_000)).unwrap_or(i32::MAX);
         let send = self
             .aws

@@ -1,5 +1,3 @@
-//! The errors of calls to AWS, for the log.
-
 use std::error::Error as StdError;
 
 use aws_sdk_dynamodb::error::ErrorMetadata;

@@ -1,4 +1,4 @@
-//! JSON bodies: parsing and digests. [`super::fields`] reads the fields.
+//! JSON bodies. [`super::fields`] reads the fields.
 
 use serde_json::{Map, Number, Value};
 use sha2::{Digest, Sha256};
@@ -48,7 +48,7 @@ impl JsonBody {
         hex::encode(hasher.finalize())
     }
 
-    /// Collects all problems. `read` returns `None` if a field that it needs was refused.
+    /// `read` returns `None` if a field that it needs was refused.
     pub fn read<T>(&self, read: impl FnOnce(&Fields<'_>) -> Option<T>) -> Result<T, Error> {
         let problems = Problems::default();
         let value = read(&Fields::new(&self.0, &problems));

@@ -1,5 +1,3 @@
-//! The fields of a body, with all their problems.
-
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
 
@@ -40,8 +38,8 @@ impl Problems {
     }
 }
 
-/// Readers return `None` for an absent, null or wrong field; a wrong one becomes a problem. Read in
-/// the order of the reference: the first problem decides the error.
+/// `None` stands for an absent, null or wrong field; a wrong one becomes a problem. Read in the
+/// order of the reference: the first problem decides the error.
 #[derive(Clone)]
 pub struct Fields<'a> {
     object: &'a Map<String, Value>,
@@ -99,7 +97,7 @@ impl<'a> Fields<'a> {
         self.of_length(name, &chars, text)
     }
 
-    /// Removes format characters and surrounding white space, which people paste.
+    /// Removes format characters and surrounding white space.
     fn typed(&self, name: &str, chars: &RangeInclusive<usize>) -> Option<String> {
         let visible = |text: &str| stripped(text).chars().filter(|c| !is_format(*c)).collect();
         self.of_length(name, chars, self.value(name)?.as_str().map(visible))

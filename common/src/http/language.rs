@@ -1,5 +1,3 @@
-//! The language of a reply.
-
 use crate::domain::Language;
 
 pub fn wanted(locale: Option<&str>, accept_language: Option<&str>) -> Language {

@@ -1,5 +1,3 @@
-//! A wrapper around `lambda_http`'s request.
-
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -76,7 +74,7 @@ impl Request {
         JsonBody::parse(self)
     }
 
-    /// The consumer's network if the caller sends the address, otherwise the calling server's.
+    /// The consumer's network, otherwise the calling server's.
     pub fn client_network(&self) -> String {
         match (
             self.header(SVC_CLIENT_IP).and_then(client_ip),
@@ -88,8 +86,8 @@ impl Request {
         }
     }
 
-    /// Time of `SVC-Test-Time`. A forgotten header must not pass unseen: any that cannot count is
-    /// refused.
+    /// Time of `SVC-Test-Time`, refused if it cannot count: a forgotten header must not pass
+    /// unseen.
     pub fn test_time(
         &self,
         environment: Environment,

@@ -1,5 +1,3 @@
-//! The API's routes.
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
     /// Also its name in logs.
@@ -65,7 +63,7 @@ impl Route {
     }
 }
 
-/// Methods in the order of the routes; a fixed path takes precedence over one with `{id}`.
+/// A fixed path takes precedence over one with `{id}`.
 pub fn methods_of(path: &str) -> Vec<&'static str> {
     let fixed: Vec<_> = ROUTES
         .iter()

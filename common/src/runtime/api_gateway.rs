@@ -1,7 +1,6 @@
-//! Events of API Gateway's HTTP API (payload format 2.0) by `lambda_http`, and their replies.
-//!
-//! Every caller gets the contract's shape: an event that `lambda_http` cannot read is parsed again
-//! without the unreadable parts.
+//! Events of API Gateway's HTTP API (payload format 2.0), and their replies. An event that
+//! `lambda_http` cannot read is parsed again without the unreadable parts, so that every caller
+//! gets the contract's shape.
 
 use std::panic::catch_unwind;
 
@@ -73,7 +72,7 @@ fn read_as_it_is(event: &str) -> Result<lambda_http::Request, UnreadableEvent> {
     }
 }
 
-/// Functions do not use host and scheme; the other parts count as absent.
+/// Functions do not use host and scheme.
 fn without_unreadable(mut event: Value) -> Value {
     let is_query = |query: &Value| {
         query

@@ -1,5 +1,3 @@
-//! Handles events from a queue, storage or the schedule.
-
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -10,7 +8,7 @@ use crate::error::Error;
 pub trait EventHandler: Send + Sync + Sized + 'static {
     type Event: DeserializeOwned + Send;
     type Reply: Serialize + Send;
-    /// True to fetch the deployment's secret before the first event.
+    /// True to fetch the deployment's secret at start.
     const NEEDS_SECRET: bool = false;
 
     fn connect(context: &EventContext) -> Result<Self, ConfigError>;

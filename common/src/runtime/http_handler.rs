@@ -1,5 +1,5 @@
-//! Handles API requests: checks the key, runs the endpoint, always replies in the contract's shape,
-//! logs one line.
+//! Handles API requests: checks the key, runs the endpoint, replies in the contract's shape, logs
+//! one line.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
@@ -102,13 +102,13 @@ impl ApiRequest {
 /// Parse, one call into the domain, render.
 pub trait Endpoint: Send + Sync + Sized + 'static {
     const ROUTE: Route;
-    /// True to fetch the deployment's secret before the first event.
+    /// True to fetch the deployment's secret at start.
     const NEEDS_SECRET: bool = false;
 
     fn connect(context: &AppContext) -> Result<Self, ConfigError>;
 
-    /// Adds the endpoint's records to a batch that is read because this environment has nothing
-    /// recent on the key. `campaign` is the last one it saw.
+    /// Adds the endpoint's records to a batch that is read because nothing recent is known of the
+    /// key. `campaign` is the last one seen.
     fn prefetch(
         &self,
         _request: &Request,
@@ -124,8 +124,7 @@ pub trait Endpoint: Send + Sync + Sized + 'static {
 /// Well below API Gateway's timeout. Bounds the check of the key and everything that can take long.
 pub const REQUEST_BUDGET: Duration = Duration::from_secs(10);
 
-/// Below the Lambda timeout, so that callers get the contract's error. Earlier writes stay, and a
-/// retry finds them.
+/// Below the Lambda timeout, so that callers get the contract's error.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(19);
 
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -243,7 +242,7 @@ async fn contain_panic(work: impl Future<Output = Result<Reply, Error>>) -> Resu
     result.unwrap_or_else(|_| Err(Error::internal("the handler panicked")))
 }
 
-/// Set for outcomes that, in large numbers, indicate guessing.
+/// For outcomes that, in large numbers, indicate guessing.
 fn security_metric(
     outcome: Option<&str>,
     is_success: bool,

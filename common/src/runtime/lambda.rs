@@ -1,5 +1,3 @@
-//! The Lambda runtime.
-
 use std::sync::Arc;
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
@@ -62,7 +60,7 @@ async fn run(function: impl HttpHandler + 'static) -> Served {
     in_task(running).await
 }
 
-/// Waking the main task would take two system calls each time.
+/// Waking the main task takes two system calls each time.
 async fn in_task(running: impl Future<Output = Served> + Send + 'static) -> Served {
     tokio::spawn(running).await?
 }

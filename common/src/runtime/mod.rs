@@ -1,5 +1,3 @@
-//! Lambda's events to handlers, and back.
-
 pub mod api_gateway;
 pub mod event_handler;
 pub mod http_handler;

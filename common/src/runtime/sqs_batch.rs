@@ -1,5 +1,3 @@
-//! SQS batches with partial failures.
-
 pub use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent, SqsMessage};
 
 use crate::app::settlement::Worker;

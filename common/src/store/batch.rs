@@ -1,5 +1,3 @@
-//! Reads items from several tables in one call.
-
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::Client;

@@ -1,5 +1,4 @@
-//! Circuit breakers in the `coordination` table: one for each campaign's partner, and each endpoint
-//! of webhooks.
+//! Circuit breakers in the `coordination` table, for campaigns' partners and endpoints of webhooks.
 //!
 //! A breaker opens after failures of several subjects (submissions or events) in a row, and lets a
 //! probe through after a wait. A subject that always fails counts once, and is no probe while
@@ -28,8 +27,8 @@ const MAX_PARTNER_OPEN_TIME: Duration = Duration::from_mins(10);
 const MAX_ENDPOINT_OPEN_TIME: Duration = Duration::from_hours(1);
 /// Time for a probe before another is let through.
 const PROBE_LEASE: Duration = Duration::from_secs(30);
-/// Reservation of the probe for a submission that has not failed: its next step is up to ten
-/// seconds after the wait, and its message may be late.
+/// The probe's reservation for a submission that has not failed: its next step is up to ten seconds
+/// after the wait, and its message may be late.
 const UNTRIED_GRACE: Duration = Duration::from_secs(90);
 /// Time without reading a breaker that had no failures.
 const MAX_CLOSED_AGE: Duration = Duration::from_secs(1);
@@ -116,7 +115,7 @@ impl Breakers {
         })
     }
 
-    /// Closes the breaker after a request that succeeded beside it, such as a test.
+    /// After a request that succeeded beside it, such as a test.
     pub async fn close(&self, breaker: &str) -> StoreResult<()> {
         let closing = self.closing(breaker).when_present(OPEN_UNTIL);
         closing.send(CLOSING).await.map(drop)
@@ -210,7 +209,7 @@ impl Breakers {
             .map(drop)
     }
 
-    /// Counts a slow answer. Several in a row mark the breaker as slow, so that others are not held up.
+    /// Several in a row mark the breaker as slow, so that others are not held up.
     pub async fn record_slow(&self, breaker: &str, now: Timestamp) -> StoreResult<()> {
         const ACTION: &str = "counting a slow answer";
         self.closed.set(&breaker.to_owned(), now, None);

@@ -1,5 +1,3 @@
-//! The `campaigns` table: configurations by slug.
-
 use serde::{Deserialize, Serialize};
 
 use super::batch::{BatchGet, BatchItems};
@@ -129,7 +127,7 @@ impl Campaigns {
         update.when("#webhooks > :none").bind(":none", 0)
     }
 
-    /// It makes no revision: the counts are no part of a campaign's file.
+    /// No revision: the counts are no part of a campaign's file.
     fn count_webhook(&self, scope: &Scope, change: i32) -> Write {
         let update = self.table.update(scope.campaign.as_str());
         let update = update.when_present(KEY).add(WEBHOOKS, number(change));

@@ -66,7 +66,7 @@ pub struct BookOverview {
     pub batches: Vec<Batch>,
 }
 
-/// Codes cannot be judged until an operator applies the campaign.
+/// Codes cannot be judged until the campaign is applied.
 #[derive(Debug, thiserror::Error)]
 #[error("the scope has no code book")]
 pub(crate) struct NoCodeBook;

@@ -110,7 +110,7 @@ impl Codes {
         check.when_equal(HOLDER, holder)
     }
 
-    /// Another submission of the person may hold it; a rejected one may have left it without a
+    /// Another submission of the person may hold it, or a rejected one have left it without a
     /// holder.
     pub(crate) fn delete_sentinel(&self, code_key: &str, holder: SubmissionId) -> Write {
         self.table

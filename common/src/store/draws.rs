@@ -59,7 +59,7 @@ impl Draws {
 
     /// Draws whose entries still decide about prizes: all phones stay.
     pub async fn unfinished(&self, scope: &Scope, now: Timestamp) -> StoreResult<Vec<Draw>> {
-        // Before the contacts: a draw has all its winners before its outcome.
+        // First: a draw has all its winners before its outcome.
         let mut draws = self.list(scope).await?;
         let contacts = self.all_contacts(scope).await?;
         let is_recent = |at: Timestamp| now < at.after(NEXT_WINNER_TIMEOUT);

@@ -88,7 +88,7 @@ pub(crate) fn read<Id: IdempotentRecordId>(item: &Item) -> StoreResult<Idempoten
     read_stored(item).map(|stored| stored.record)
 }
 
-/// `None` if expired: the table may not have deleted it yet.
+/// `None` if expired but not yet deleted.
 pub(crate) fn read_unexpired<Id: IdempotentRecordId>(
     item: &Item,
     now: Timestamp,

@@ -1,5 +1,5 @@
-//! The tables: a file for each kind of record, with its expressions. Functions that return a
-//! [`Write`] make items of transactions, which `submission_writes` combines.
+//! The tables: a file for each kind of record, with its expressions. `submission_writes` combines
+//! items of transactions ([`Write`]).
 //!
 //! Calls fail with a [`StoreError`] if DynamoDB does not answer or a record cannot be read.
 

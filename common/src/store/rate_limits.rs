@@ -51,8 +51,7 @@ pub enum RateLimitDecision {
 }
 
 impl RateLimits {
-    /// Counts one hit in several sliding windows, if all have room. No window exceeds its limit,
-    /// and a refused hit counts in none.
+    /// Counts one hit in several sliding windows, if all have room; a refused hit counts in none.
     ///
     /// Below the limit, the hit is appended without reading the log. At the limit, the condition
     /// fails and returns the log: the hit is refused, or replaces expired hits of the unchanged
@@ -154,7 +153,6 @@ impl RateLimits {
         }
     }
 
-    /// Leases up to `wanted` requests of a key's minute.
     pub async fn lease(
         &self,
         key_id: &str,

@@ -98,7 +98,6 @@ impl Receipts {
             .await
     }
 
-    /// The first submission with a photo without a readable receipt.
     pub async fn photo(&self, scope: &Scope, digest: &str) -> StoreResult<Option<SubmissionId>> {
         self.owner_of(photo_key(scope, digest), "reading whose photo it is")
             .await
@@ -189,7 +188,7 @@ impl Receipts {
         put.set(SUBMISSION, submission).set("claimed_at", now)
     }
 
-    /// Deletes a scope's receipts with their photos; returns their number.
+    /// With their photos; returns their number.
     pub async fn clear(&self, scope: &Scope, photos: &Photos) -> StoreResult<u64> {
         const ACTION: &str = "deleting receipts";
         let change = async |item: Item| {

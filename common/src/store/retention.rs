@@ -22,7 +22,7 @@ pub const LOOK_INTERVAL: Duration = Duration::from_hours(1);
 /// Wait when some submissions were left: all are read again.
 const REREAD_INTERVAL: Duration = Duration::from_hours(24);
 
-/// A change replaces this revision; 0 before the first.
+/// Replaced by a change; 0 before the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revised<T> {
     pub revision: u64,

@@ -1,7 +1,5 @@
-//! Locks of submissions under review, in the `coordination` table: two reviewers never have the
-//! same one.
-//!
-//! A lock is a separate record, so settling continues. It expires when its reviewer leaves.
+//! Locks of submissions under review, in the `coordination` table. A lock is a separate record, so
+//! settling continues. It expires when its reviewer leaves.
 
 use std::time::Duration;
 

@@ -18,7 +18,6 @@ use crate::aws::MAX_CONCURRENCY;
 use crate::config::{ConfigError, Env};
 use crate::domain::Scope;
 
-/// A table's type, from the `VARIABLE` and `KEY` of its module or another.
 macro_rules! store {
     ($(#[$doc:meta])* $name:ident $(, $module:ident)?) => {
         $(#[$doc])*
@@ -174,7 +173,6 @@ impl Table {
     }
 }
 
-/// Pages of segments read at once, unordered.
 pub(crate) fn pages(
     scan: ScanFluentBuilder,
     segments: i32,

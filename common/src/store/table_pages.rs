@@ -1,5 +1,3 @@
-//! Reads whole tables: all segments at once, or a page from a position that the caller keeps.
-
 use aws_sdk_dynamodb::operation::scan::ScanOutput;
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use futures_util::{Stream, StreamExt};
@@ -46,7 +44,7 @@ impl<T> TablePage<T> {
 }
 
 impl Table {
-    /// Pages of all segments, which are read at once, so in no order.
+    /// Segments are read at once, so in no order.
     pub(super) fn read_all<T, F: Fn(Item) -> StoreResult<T>>(
         &self,
         scan: ScanFluentBuilder,

@@ -102,8 +102,8 @@ fn condition_held(written: TransactionResult, action: &'static str) -> StoreResu
 }
 
 /// The SDK does not retry a transaction cancelled for conflicts or throttling. A throttled one
-/// gives up by the deadline: [`StoreError::is_throttled`]. One with conflicts is cancelled after
-/// `max_attempts`. Each attempt calls `items`.
+/// gives up by the deadline: [`StoreError::is_throttled`]; one with conflicts after `max_attempts`.
+/// Each attempt calls `items`.
 pub(crate) async fn write_until(
     items: impl Fn() -> Vec<Write>,
     deadline: Option<Instant>,

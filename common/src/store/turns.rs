@@ -1,8 +1,7 @@
 //! Turns of campaigns at the tax authority and at partners, in the `coordination` table.
 //!
 //! A turn is written over the one before, so two environments never take the same. At the tax
-//! authority, each turn is the slot of one look-up. A dead environment's slot stays unused, and the
-//! next is free an interval later.
+//! authority, each turn is the slot of one look-up. A dead environment's slot stays unused.
 
 use std::time::Duration;
 

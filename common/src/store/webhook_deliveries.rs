@@ -53,7 +53,7 @@ impl WebhookDeliveries {
         Ok(is_leased.then_some(leased))
     }
 
-    /// Records the result of a leased try, or an operator's change; false if the record changed.
+    /// False if the record changed.
     pub async fn replace(&self, before: &Delivery, after: &Delivery) -> StoreResult<bool> {
         self.change(before, after).send("changing a delivery").await
     }
@@ -69,7 +69,7 @@ impl WebhookDeliveries {
         }
     }
 
-    /// Those whose time has come, also if they are over; longest due first. The index lags.
+    /// Also if they are over; longest due first. The index lags.
     pub async fn due(
         &self,
         endpoint: &EndpointId,
@@ -154,7 +154,7 @@ impl WebhookDeliveries {
         Ok(found)
     }
 
-    /// Returns the number deleted. Reads the whole table.
+    /// Reads the whole table.
     pub async fn delete_all(&self, endpoint: &EndpointId) -> StoreResult<usize> {
         const ACTION: &str = "deleting deliveries";
         let items = self.all(endpoint, ACTION).await?;

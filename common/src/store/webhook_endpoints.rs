@@ -1,5 +1,4 @@
-//! The `webhook_endpoints` table: endpoints by scope, with their secrets encrypted under keys derived
-//! from the deployment's secret.
+//! The `webhook_endpoints` table: endpoints by scope, with their secrets encrypted.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,7 +41,6 @@ pub struct WebhookEndpoints {
     secrets: DeploymentSecrets,
 }
 
-/// An endpoint with what signs its events.
 #[derive(Clone, Debug)]
 pub struct OpenedEndpoint {
     pub endpoint: Endpoint,
@@ -69,7 +67,6 @@ impl WebhookEndpoints {
         Ok(endpoints)
     }
 
-    /// Endpoints of the scope that this build can read.
     pub async fn list_readable(&self, scope: &Scope) -> StoreResult<Vec<Endpoint>> {
         let items = self.items(scope).await?.into_iter();
         Ok(items.filter_map(|item| readable(item, READING)).collect())
@@ -87,7 +84,7 @@ impl WebhookEndpoints {
         table::list(self.table.scan(), LISTING_ALL, read).await
     }
 
-    /// All endpoints that this build can read. Reads the whole, small table.
+    /// Reads the whole, small table.
     pub async fn list_all_readable(&self) -> StoreResult<Vec<Endpoint>> {
         let items = table::list(self.table.scan(), LISTING_ALL, Ok).await?;
         let items = items.into_iter();
@@ -126,7 +123,7 @@ impl WebhookEndpoints {
         transaction::write_all(writes, "adding an endpoint").await
     }
 
-    /// Secrets to sign with, the current one first; empty if the endpoint was removed.
+    /// The current one first; empty if the endpoint was removed.
     pub async fn secrets(
         &self,
         scope: &Scope,
@@ -175,7 +172,7 @@ impl WebhookEndpoints {
         Ok(secrets)
     }
 
-    /// Replaces the secret; the earlier one signs too for a day. False if the endpoint changed.
+    /// The earlier one signs too for a day. False if the endpoint changed.
     pub async fn rotate(
         &self,
         endpoint: &Endpoint,
@@ -194,8 +191,7 @@ impl WebhookEndpoints {
         update.send("rotating an endpoint's secret").await
     }
 
-    /// Encrypts the secrets under another version of the deployment's secret; false if they already
-    /// are, or if the endpoint changed.
+    /// False if they already are, or if the endpoint changed.
     pub async fn reencrypt(
         &self,
         endpoint: &Endpoint,

@@ -1,7 +1,7 @@
 //! A conditional write of one record, sent alone or in a transaction.
 //!
 //! It sets the record's version, replaces names by placeholders, and returns the record when its
-//! condition fails, in which `#name` is an attribute, `:name` a bound value.
+//! condition fails. In a condition, `#name` is an attribute, `:name` a bound value.
 
 mod change;
 

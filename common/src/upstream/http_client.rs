@@ -1,7 +1,5 @@
-//! HTTP client for systems outside AWS.
-//!
-//! A request is sent once, over a new connection: no pool, retries, redirects or proxy. TLS is
-//! rustls over ring with browsers' roots.
+//! HTTP for systems outside AWS. A request is sent once, over a new connection: no pool, retries,
+//! redirects or proxy. TLS is rustls over ring with browsers' roots.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -181,7 +179,7 @@ impl Addresses {
     }
 }
 
-/// Checks resolved addresses. The connection uses exactly these: resolving again could give others.
+/// The connection uses exactly the resolved addresses: resolving again could give others.
 struct Resolver(Addresses);
 
 impl Resolve for Resolver {
@@ -222,8 +220,8 @@ fn is_forbidden(error: &reqwest::Error) -> bool {
         .any(|cause| cause.is::<ForbiddenAddress>())
 }
 
-/// `hyper-rustls` reports a failed handshake as a bare I/O error; failures of TCP and name
-/// resolution are wrapped by `hyper-util`.
+/// `hyper-rustls` reports a failed handshake as a bare I/O error; other failures are wrapped by
+/// `hyper-util`.
 fn is_tls(error: &reqwest::Error) -> bool {
     error
         .source()

@@ -1,5 +1,3 @@
-//! Clients of systems outside AWS.
-
 pub mod http_client;
 #[cfg(test)]
 mod http_client_tests;

@@ -1,5 +1,3 @@
-//! One try to deliver an event to an endpoint.
-
 use std::time::Duration;
 
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT};
@@ -9,7 +7,7 @@ use super::http_client::{Addresses, HttpClient, Timeouts, TransportError};
 use crate::domain::Timestamp;
 use crate::domain::webhook::{DeliveryFailure, Endpoint, Event, WebhookSecret, signature_header};
 
-/// Limit of a whole try. Receivers should answer at once and work later.
+/// Of a whole try.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
 

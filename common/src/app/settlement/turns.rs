@@ -1,8 +1,8 @@
 //! Campaigns take turns, one step each, so that none holds up the others.
 //!
-//! A queue roughly keeps the order of sending, so one campaign's message can be behind thousands of
-//! another's. A message therefore wakes a worker for the next campaign, and is sent again if that
-//! is another one.
+//! A queue roughly keeps the order of sending, so a message can be behind thousands of another
+//! campaign's. It therefore wakes a worker for the next campaign, and is sent again if that is
+//! another one.
 
 use std::time::Duration;
 
@@ -19,8 +19,8 @@ use crate::telemetry;
 const CHOOSING_TIMEOUT: Duration = Duration::from_secs(3);
 
 impl Worker {
-    /// Chooses the campaign that goes next, with its submission, if the message's step is due.
-    /// `None` if the tables do not answer in time: an unfair turn is better than none.
+    /// The campaign that goes next, with its submission, if the message's step is due. `None` if
+    /// the tables do not answer in time: an unfair turn is better than none.
     pub async fn choose<T>(
         &self,
         message: &SettleMessage,
@@ -41,7 +41,7 @@ impl Worker {
         chosen.await.flatten()
     }
 
-    /// The message's submission, if due. `None` if it cannot be read, which its step handles.
+    /// `None` if it is not due, or cannot be read, which its step handles.
     async fn due(&self, message: &SettleMessage) -> Option<Submission> {
         let submissions = self.store.submissions();
         let found = submissions.get(&message.scope, message.submission_id);
@@ -74,7 +74,6 @@ impl Worker {
     }
 }
 
-/// Logs a failure as this warning.
 pub async fn take_turn<T>(
     message: &SettleMessage,
     warning: &'static str,

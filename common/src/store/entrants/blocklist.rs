@@ -122,7 +122,7 @@ impl Entrants {
     }
 }
 
-/// Replaces time, operator and reason, whose attributes share a prefix.
+/// Attributes of time, operator and reason share a prefix.
 async fn write_change(
     update: Write,
     before: &str,

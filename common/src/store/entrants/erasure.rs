@@ -1,5 +1,4 @@
-//! Erasing a person: the phone's counts move to a random id, at once or when limits no longer
-//! count.
+//! A person's counts move to a random id, at once or when limits no longer count.
 
 use super::blocklist::{BLOCKED, BLOCKED_PHONE};
 use super::{Entrants, KEY, READING, item_key};

@@ -1,5 +1,3 @@
-//! Moves the counts of an entrant to another id.
-
 use super::blocklist::BLOCKED;
 use super::erasure::ERASED_AS;
 use super::{

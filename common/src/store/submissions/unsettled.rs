@@ -215,7 +215,6 @@ impl Submissions {
             .await
     }
 
-    /// Scope by scope after `bound`, at most `max` each.
     async fn due_by_scope(
         &self,
         partition: String,
@@ -289,7 +288,7 @@ impl Submissions {
             .index_name(UNSETTLED)
     }
 
-    /// Postpones a step whose submission only a newer build can read, so that others continue.
+    /// For a submission that only a newer build can read: others continue.
     ///
     /// A timeline of two workers: both find the record; the first moves its next step; the second's
     /// condition fails.

@@ -1,5 +1,3 @@
-//! One request to a partner.
-
 use std::time::Duration;
 
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
@@ -38,7 +36,7 @@ impl Partner {
         }
     }
 
-    /// Takes at most `limit`, within the rules. `secret` is the value of the secret named in them.
+    /// At most `limit`, within the rules. `secret` is the value of the secret named in them.
     pub async fn ask(
         &self,
         rules: &PartnerRules,

@@ -1,5 +1,3 @@
-//! Missing answers of partners.
-
 use crate::domain::{FaultOwner, InvalidReply, PartnerMessage};
 use crate::upstream::http_client::TransportError;
 use crate::upstream::partner::partner_url::PartnerUrlError;

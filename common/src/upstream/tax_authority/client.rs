@@ -84,7 +84,7 @@ impl TaxAuthority {
         })
     }
 
-    /// Every result is an answer; [retry plans](crate::domain::retry) decide about another look-up.
+    /// [Retry plans](crate::domain::retry) decide about another look-up.
     pub async fn lookup(&self, code: &VerificationCode, time: ReceiptTime) -> LookupAnswer {
         match tokio::time::timeout(self.limits.whole, self.follow(code, time)).await {
             Ok(Ok(answer)) => answer,
@@ -146,7 +146,7 @@ impl TaxAuthority {
         ]))
     }
 
-    /// Uses path and query alone: that turns the portal's `http://` back into `https://`.
+    /// Path and query alone: that turns the portal's `http://` back into `https://`.
     fn next(&self, location: Option<&HeaderValue>) -> Option<Redirect> {
         let location = location?.to_str().ok()?.trim();
         let url = match (location.starts_with("//"), location.starts_with('/')) {

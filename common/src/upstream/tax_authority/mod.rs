@@ -2,7 +2,7 @@
 //! an outcome for an operator, never a guess.
 //!
 //! [`client`] has the request, [`page`] makes an [`answer::LookupAnswer`] of its page, by
-//! [`markup`] and [`found`]. [`crate::domain::receipt`] has QR codes and records.
+//! [`markup`] and [`found`].
 
 pub mod answer;
 pub mod client;

@@ -1,5 +1,3 @@
-//! Classifies a page by its path and content.
-
 use super::answer::{LookupAnswer, PortalError, UnexpectedPage};
 use super::found::{self, FOUND_MARKER, Mismatch};
 use super::markup::{self, PageContent, collapsed};
