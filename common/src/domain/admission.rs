@@ -1,4 +1,4 @@
-//! Admission of a submission. The first reason against it applies.
+//! The first reason against a submission applies.
 
 use super::campaign::CampaignStatus;
 use super::{Campaign, Entrant, MessageKey, PhoneChecks, SubmissionId, Timestamp};

@@ -1,5 +1,5 @@
-//! The audit log: what operators changed and looked at. Each row has the hash of the row before it,
-//! so that no change, removal or move goes unnoticed.
+//! What operators changed and looked at. Each row has the hash of the row before it, so that no
+//! change, removal or move goes unnoticed.
 //!
 //! A row's hash is the SHA-256, in lower-case hexadecimal, of its canonical form: a JSON array in UTF-8 without white
 //! space, in which only `"`, `\` and control characters are escaped:

@@ -1,6 +1,6 @@
 //! The keyed permutation between serial numbers and codes: FF1 (NIST SP 800-38G) over the symbols of codes.
 //!
-//! Halves of a code are computed here in 64 and 128 bits: minting makes millions, and the library's
+//! Halves of a code are computed in 64 and 128 bits: minting makes millions, and the library's
 //! general arithmetic is many times slower.
 
 use aes::Aes256;

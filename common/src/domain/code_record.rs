@@ -1,4 +1,4 @@
-//! The state of a code: who holds or has redeemed it.
+//! Who holds or has redeemed a code.
 
 use sha2::{Digest, Sha256};
 

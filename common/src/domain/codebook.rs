@@ -1,8 +1,7 @@
 //! The codes of one scope: minted serial numbers, lengths of codes, batches.
 //!
-//! A minted code is not stored: it is its enciphered serial number, so verifying it is arithmetic.
-//! An imported code is looked up. Each length belongs to minted or to imported codes, whichever
-//! came first.
+//! A minted code is not stored: it is its enciphered serial number. An imported code is looked up.
+//! Each length belongs to minted or to imported codes, whichever came first.
 
 use std::collections::BTreeSet;
 

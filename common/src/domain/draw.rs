@@ -1,4 +1,4 @@
-//! Draws as records. Their computation is in `infra/draw`.
+//! Records of draws; `infra/draw` computes them.
 
 pub mod contact;
 

@@ -1,4 +1,3 @@
-//! Identifiers of submissions, receipts and requests.
 use std::fmt;
 use std::str::FromStr;
 

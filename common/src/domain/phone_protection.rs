@@ -1,6 +1,6 @@
 //! Phones in records: a keyed digest for comparing, an encrypted copy for calling winners.
 //!
-//! Keys come from the secret's oldest word: others would give every phone new records and limits.
+//! Keys come from the secret's oldest word: others would give every phone new records.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -1,5 +1,3 @@
-//! Rate limits as shown to callers.
-
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Waits after steps without a decision, until an operator takes over: of look-ups
 //! ([`LookupFailures`]), partners' requests ([`PartnerProgress`]) and unreadable records
-//! ([`unreadable_backoff`]). Webhooks' are in [`super::webhook`].
+//! ([`unreadable_backoff`]).
 
 use std::time::Duration;
 

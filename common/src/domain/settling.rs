@@ -1,5 +1,5 @@
 //! Pending work of a submission: who acts when, and the failures so far. The table lists due
-//! submissions by it, so none depends on a message.
+//! submissions by it.
 
 use std::fmt;
 use std::time::Duration;

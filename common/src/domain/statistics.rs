@@ -1,4 +1,4 @@
-//! Statistics of a campaign: counters of submissions and entrants.
+//! Counters of a campaign's submissions and entrants.
 //!
 //! A change adds its new image's counters and subtracts the old one's, so each is a sum over
 //! current records.

@@ -1,6 +1,5 @@
-//! A submission. [`transition`] settles it, [`approval`] requires two people for prizes and many
-//! entries, [`correction`] undoes decisions, [`spot_check`] has some decisions checked by another
-//! person.
+//! A submission. [`transition`] settles it, [`approval`] requires two people for some decisions,
+//! [`correction`] undoes decisions, [`spot_check`] has some checked by another person.
 
 pub mod approval;
 pub mod correction;

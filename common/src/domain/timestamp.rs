@@ -1,5 +1,3 @@
-//! Points in time, to the millisecond.
-
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;

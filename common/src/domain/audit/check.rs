@@ -93,8 +93,8 @@ impl AuditCheck {
         }
     }
 
-    /// The findings by number. With `has_grown`, rows after the end were added since it was read
-    /// and are left out.
+    /// By number. With `has_grown`, rows after the end were added since it was read and are left
+    /// out.
     pub fn finish(mut self, has_grown: bool) -> Result<VerifiedAudit, Vec<AuditFinding>> {
         if has_grown {
             self.rows.retain(|row| row.sequence <= self.end);

@@ -80,7 +80,7 @@ impl PartnerRules {
 
     /// True for final decisions that are not about a receipt.
     pub fn can_mean(key: MessageKey) -> bool {
-        // Temporary ones must not reject permanently.
+        // Temporary ones must not reject for good.
         let passes = matches!(
             key,
             MessageKey::ServiceUnavailable | MessageKey::RateLimited | MessageKey::CodeHeld

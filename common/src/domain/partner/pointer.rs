@@ -1,5 +1,3 @@
-//! JSON Pointers to the parts of a reply.
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

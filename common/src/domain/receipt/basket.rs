@@ -1,4 +1,4 @@
-//! Matches the items of a fiscal record with a campaign's products.
+//! Items of a fiscal record, matched with a campaign's products.
 
 use super::record::FiscalItem;
 use super::rules::Product;
@@ -53,7 +53,6 @@ pub(super) fn bought<'a>(items: &[FiscalItem], products: &'a [Product]) -> Vec<B
     bought
 }
 
-/// The product with the longest text that the description contains.
 fn product_of(item: &FiscalItem, products: &[Product]) -> Option<usize> {
     let description = bare(&item.description);
     let longest = |product: &Product| {

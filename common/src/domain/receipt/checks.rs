@@ -1,5 +1,4 @@
-//! A receipt's checks, from its verdict's reasons: the first failure ends them, so all earlier ones
-//! passed.
+//! A receipt's checks, from its verdict's reasons: the first failure ends them.
 
 use super::judgement::{Reason, Rule};
 use crate::domain::MessageKey;

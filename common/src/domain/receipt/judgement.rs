@@ -1,5 +1,4 @@
-//! The verdict on a receipt, purely from the tax authority's record and the campaign; the
-//! consumer's words have no influence.
+//! The verdict on a receipt, from the tax authority's record and the campaign alone.
 
 use std::time::Duration;
 

@@ -1,4 +1,3 @@
-//! The accepted files for photos of receipts.
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 

@@ -1,5 +1,3 @@
-//! A campaign's rules for receipts.
-
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

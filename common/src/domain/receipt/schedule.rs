@@ -1,4 +1,3 @@
-//! The pace of look-ups at the tax authority.
 use std::time::Duration;
 
 /// Look-ups of all campaigns and environments: the authority tolerates two connections at a time

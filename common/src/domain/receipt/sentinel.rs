@@ -5,8 +5,7 @@ use super::rules::ReceiptRules;
 use crate::domain::MessageKey;
 use crate::domain::unicode::folded;
 
-/// Code `TEST0` and the outcome without underscores, in any case; a `.suffix` makes another
-/// receipt.
+/// Code `TEST0` and the outcome without underscores, in any case; a `.suffix` makes another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiptSentinel {
     Verified,

@@ -1,5 +1,4 @@
-//! Waits for decisions, counted in fixed spans, so that sums over any days give percentiles: the
-//! upper end of a span.
+//! Waits for decisions, counted in fixed spans, so that sums over any days give percentiles.
 
 use super::{Amount, Submission};
 

@@ -1,5 +1,4 @@
-//! The rule of two people: decisions about prizes or many entries need a second operator who asks
-//! for the same.
+//! Two people: decisions about prizes or many entries need a second operator who asks for the same.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
 //! Spot checks of settled submissions with a receipt, by another person who does not see the
-//! verdict: they measure agreement among people and with the service.
+//! verdict.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

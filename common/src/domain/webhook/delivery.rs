@@ -1,5 +1,4 @@
-//! A delivery that failed or waits, and when it is tried again. A delivery at the first try leaves
-//! no record.
+//! A delivery that failed or waits. A delivery at the first try leaves no record.
 
 use std::time::Duration;
 
@@ -141,7 +140,7 @@ impl Delivery {
         }
     }
 
-    /// The delivery after a failed try, which `attempts` counts.
+    /// `attempts` counts the failed try.
     #[must_use]
     pub fn failed(
         self,

@@ -1,5 +1,3 @@
-//! A brand's endpoint.
-
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;

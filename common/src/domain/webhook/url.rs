@@ -1,5 +1,3 @@
-//! The URL of an endpoint.
-
 use std::fmt;
 use std::str::FromStr;
 
