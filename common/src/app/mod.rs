@@ -1,5 +1,3 @@
-//! Application services combine rules, tables and clients for more than one function.
-
 pub mod auth;
 pub mod code_verifier;
 pub mod job;

@@ -31,7 +31,6 @@ pub mod timestamp;
 pub mod unicode;
 pub mod webhook;
 
-// The domain's vocabulary.
 pub use self::admission::CodeStatus;
 pub use self::campaign::{Campaign, CodePolicy, PersonalData, PhoneLimits};
 pub use self::code::Code;

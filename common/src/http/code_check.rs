@@ -1,5 +1,3 @@
-//! The Precheck object of replies.
-
 use serde::Serialize;
 
 use crate::domain::MessageKey;

@@ -1,5 +1,3 @@
-//! The SubmissionList object of replies.
-
 use serde::Serialize;
 
 use crate::domain::DisplayStatus;

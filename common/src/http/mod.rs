@@ -1,5 +1,3 @@
-//! HTTP: parsing requests, and rendering replies in the contract's shape.
-
 pub mod body;
 pub mod campaign;
 pub mod code_check;

@@ -1,5 +1,3 @@
-//! The Receipt object of replies.
-
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;

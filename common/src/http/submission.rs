@@ -1,5 +1,3 @@
-//! The Submission object of replies.
-
 use schemars::JsonSchema;
 use serde::Serialize;
 

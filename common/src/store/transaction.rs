@@ -1,5 +1,3 @@
-//! Transactions, and why they are cancelled.
-
 use std::time::Duration;
 
 use aws_sdk_dynamodb::error::SdkError;

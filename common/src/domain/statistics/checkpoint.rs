@@ -1,5 +1,5 @@
-//! A shard's position up to which changes are counted. A stream can repeat changes, always in
-//! order: those up to the checkpoint are skipped, and it moves in the transaction that counts.
+//! A shard's position up to which changes are counted. A stream repeats changes in order: those up
+//! to the checkpoint are skipped, and it moves in the transaction that counts.
 
 use std::cmp::Ordering;
 use std::fmt;

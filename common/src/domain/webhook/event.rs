@@ -1,5 +1,3 @@
-//! Events: their types, ids and bodies.
-
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;

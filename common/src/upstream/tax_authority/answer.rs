@@ -1,4 +1,3 @@
-//! The answer to a look-up.
 use std::fmt;
 
 use serde::Serialize;

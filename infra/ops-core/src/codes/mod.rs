@@ -1,5 +1,3 @@
-//! Mints, imports and voids codes, in batches.
-
 pub mod book;
 pub mod check;
 pub mod find;
