@@ -15,6 +15,16 @@ pub fn is_dash(c: char) -> bool {
     c == MINUS || get_general_category(c) == GeneralCategory::DashPunctuation
 }
 
+/// False for controls, format characters and line separators.
+pub fn is_printable(c: char) -> bool {
+    !c.is_control() && !is_format(c) && !matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+/// True if no invisible character makes two texts look the same.
+pub fn is_visible_text(text: &str) -> bool {
+    !text.is_empty() && text.trim() == text && text.chars().all(is_printable)
+}
+
 /// White space does not count.
 pub fn has_control(text: &str) -> bool {
     text.contains(|c: char| c.is_control() && !c.is_whitespace())

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 
 use chrono::{DateTime, Datelike, FixedOffset, NaiveDate};
-use common::domain::unicode::is_format;
+use common::domain::unicode::{is_printable, is_visible_text};
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
@@ -183,21 +183,11 @@ fn is_year(year: i32) -> bool {
 }
 
 fn is_name(name: &str) -> bool {
-    name.chars().count() <= MAX_NAME_CHARACTERS && is_text(name)
-}
-
-/// True if no invisible character makes two texts look the same.
-pub(crate) fn is_text(text: &str) -> bool {
-    !text.is_empty() && text.trim() == text && text.chars().all(is_printable)
+    name.chars().count() <= MAX_NAME_CHARACTERS && is_visible_text(name)
 }
 
 /// The text as a log can have it; `None` if nothing is visible.
 pub fn publishable(text: &str) -> Option<String> {
     let seen: String = text.chars().filter(|c| is_printable(*c)).collect();
     Some(seen.trim().to_owned()).filter(|text| !text.is_empty())
-}
-
-/// False for controls, format characters and line separators.
-fn is_printable(c: char) -> bool {
-    !c.is_control() && !is_format(c) && !matches!(c, '\u{2028}' | '\u{2029}')
 }

@@ -72,7 +72,6 @@ pub mod beacon;
 mod certificate;
 mod commitment;
 mod difference;
-mod digest;
 mod evidence;
 mod freeze;
 mod header;
@@ -90,8 +89,9 @@ mod vector_tests;
 
 pub use certificate::{Certificate, MAX_EMBEDDED_ROWS};
 pub use commitment::{commitment, randomness, seed};
+pub(crate) use common::domain::digest;
+pub use common::domain::digest::{Digest, Hex, InvalidHex, RoundSignature};
 pub use difference::Difference;
-pub use digest::{Digest, Hex, InvalidHex, RoundSignature};
 pub use evidence::{Committed, Evidence};
 pub use freeze::{Entries, FreezeError, Frozen, LargestRow, Rows};
 pub use header::{

@@ -3,10 +3,11 @@
 use std::num::NonZeroU64;
 
 use chrono::{DateTime, FixedOffset, TimeDelta, Utc};
+use common::domain::unicode::is_visible_text;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::difference::{Difference, check};
-use crate::header::{Header, Period, Prize, is_text, is_time};
+use crate::header::{Header, Period, Prize, is_time};
 use crate::opening::Opening;
 
 const MIN_PAUSE: TimeDelta = TimeDelta::minutes(1);
@@ -221,7 +222,7 @@ impl LoggedPlace {
             ("inspector", &inspector.cloned()),
         ] {
             check!(
-                text.as_deref().is_none_or(is_text),
+                text.as_deref().is_none_or(is_visible_text),
                 "log.json: the {key} of {} is empty, or has characters that cannot be seen",
                 self.name()
             );

@@ -1,3 +1,5 @@
+//! Digests and signatures in hexadecimal, as they are published.
+
 use std::fmt;
 use std::str::FromStr;
 

@@ -1,0 +1,21 @@
+//! Instant wins by winning moments: a plan is published before its first day, and its moments can
+//! be computed again once its secret is revealed.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `plan` | the published [`Header`] and its commitment |
+//! | `secret` | [`MomentsSecret`] of a deployment, [`PlanSecret`] of a plan |
+//! | `moments` | [`Schedule`]: all moments of a plan; [`DayMoments`]: prizes due at a time of a day |
+//! | `check` | compares the entries of a finished plan with its moments |
+
+mod check;
+mod moments;
+mod plan;
+mod secret;
+#[cfg(test)]
+mod vector_tests;
+
+pub use self::check::{Fault, Row, check};
+pub use self::moments::{DayMoments, Schedule};
+pub use self::plan::{Algorithm, Caps, Day, Header, Plan, PlanProblem, UnreadablePlan};
+pub use self::secret::{MomentsSecret, PlanSecret};
