@@ -2,16 +2,15 @@
 
 use std::time::Duration;
 
-use aws_sdk_sqs::types::{QueueAttributeName, SendMessageBatchRequestEntry};
 use futures_util::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 
-use crate::aws::settle_queue::{MAX_BATCH, MAX_DELAY};
+use crate::aws::queue::{MAX_BATCH, Queue};
 use crate::aws::{Aws, MAX_CONCURRENCY};
 use crate::config::{ConfigError, Env};
 use crate::domain::webhook::{Delivery, EndpointId, Event, EventId, EventType};
 use crate::domain::{Scope, Submission, SubmissionId, Timestamp};
-use crate::error::{During, StoreError, StoreResult};
+use crate::error::{StoreError, StoreResult};
 
 pub const VARIABLE: &str = "EVENT_QUEUE_URL";
 
@@ -88,16 +87,13 @@ impl UnsentEvents {
 
 #[derive(Clone, Debug)]
 pub struct EventQueue {
-    aws: Aws,
-    url: String,
+    queue: Queue,
 }
 
 impl EventQueue {
     pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
-        Ok(Self {
-            aws: aws.clone(),
-            url: env.required(VARIABLE)?,
-        })
+        let queue = Queue::new(aws, env.required(VARIABLE)?);
+        Ok(Self { queue })
     }
 
     /// # Errors
@@ -106,7 +102,7 @@ impl EventQueue {
         self.publish_over(Duration::ZERO, events).await
     }
 
-    /// Spreads the events over at most `MAX_DELAY`.
+    /// Spreads the events over at most 15 minutes.
     ///
     /// # Errors
     /// If the queue did not take all; others may have been sent.
@@ -145,47 +141,21 @@ impl EventQueue {
         batch: &[QueuedEvent],
         delay: Duration,
     ) -> Result<(), UnsentEvents> {
-        let unsent = |indexes, error| UnsentEvents { indexes, error };
-        let all = || (first..first + batch.len()).collect();
-        // Rounded up: a message that arrives early does nothing.
-        let delay = delay.min(MAX_DELAY).as_millis().div_ceil(1_000);
-        let delay = i32::try_from(delay).unwrap_or(i32::MAX);
-        let entry = |(index, event): (usize, &QueuedEvent)| {
-            let body = serde_json::to_string(event).during(SENDING)?;
-            SendMessageBatchRequestEntry::builder()
-                .id((first + index).to_string())
-                .message_body(body)
-                .message_group_id(event.endpoint.as_str())
-                .delay_seconds(delay)
-                .build()
-                .during(SENDING)
+        let group = |event: &QueuedEvent| Some(event.endpoint.to_string());
+        let (indexes, error) = match self.queue.send(batch, group, delay).await {
+            Ok(failed) if failed.is_empty() => return Ok(()),
+            Ok(failed) => {
+                let failed = failed.into_iter().map(|index| first + index);
+                let error = StoreError::new(SENDING, "the queue refused some of them");
+                (failed.collect(), error)
+            }
+            Err(error) => ((first..first + batch.len()).collect(), error),
         };
-        let entries = batch.iter().enumerate().map(entry);
-        let entries: StoreResult<Vec<_>> = entries.collect();
-        let entries = entries.map_err(|error| unsent(all(), error))?;
-        let send = self.aws.sqs().send_message_batch().queue_url(&self.url);
-        let reply = send.set_entries(Some(entries)).send().await;
-        let reply = reply
-            .during(SENDING)
-            .map_err(|error| unsent(all(), error))?;
-        let failed = reply.failed().iter();
-        let failed: Vec<_> = failed
-            .filter_map(|failed| failed.id().parse().ok())
-            .collect();
-        if failed.is_empty() {
-            return Ok(());
-        }
-        let error = StoreError::new(SENDING, "the queue refused some of them");
-        Err(unsent(failed, error))
+        Err(UnsentEvents { indexes, error })
     }
 
     /// Approximate.
     pub async fn count_waiting(&self) -> StoreResult<usize> {
-        let name = QueueAttributeName::ApproximateNumberOfMessages;
-        let asking = self.aws.sqs().get_queue_attributes().queue_url(&self.url);
-        let reply = asking.attribute_names(name.clone()).send().await;
-        let attributes = reply.during("counting events")?.attributes;
-        let waiting = attributes.and_then(|attributes| attributes.get(&name)?.parse().ok());
-        Ok(waiting.unwrap_or(0))
+        self.queue.count_waiting().await
     }
 }

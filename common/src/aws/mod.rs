@@ -4,6 +4,7 @@
 pub mod deployment_secret;
 pub mod event_queue;
 pub mod photos;
+mod queue;
 pub mod secrets;
 pub mod settle_queue;
 

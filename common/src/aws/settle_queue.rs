@@ -1,13 +1,14 @@
 //! Queues that wake the settling functions. Lost or repeated messages change nothing: the table
 //! knows which steps are due.
 
+use std::slice;
 use std::time::Duration;
 
-use aws_sdk_sqs::types::{QueueAttributeName, SendMessageBatchRequestEntry};
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
 use crate::aws::Aws;
+use crate::aws::queue::{MAX_BATCH, Queue};
 use crate::config::{ConfigError, Env};
 use crate::domain::{Assignee, Dependency, Scope, Submission, SubmissionId, Timestamp};
 use crate::error::{During, StoreError, StoreResult};
@@ -16,9 +17,6 @@ use crate::telemetry;
 pub const TAX_VARIABLE: &str = "TAX_QUEUE_URL";
 pub const PARTNER_VARIABLE: &str = "PARTNER_QUEUE_URL";
 
-/// Limits of SQS.
-pub(super) const MAX_BATCH: usize = 10;
-pub(super) const MAX_DELAY: Duration = Duration::from_mins(15);
 /// A consumer may be waiting; the sweep makes up for a message that was not sent.
 const SEND_TIMEOUT: Duration = Duration::from_secs(1);
 const SENDING: &str = "sending a message";
@@ -41,8 +39,7 @@ impl SettleMessage {
 
 #[derive(Clone)]
 pub struct SettleQueues {
-    aws: Aws,
-    urls: Vec<(Dependency, String)>,
+    queues: Vec<(Dependency, Queue)>,
 }
 
 impl SettleQueues {
@@ -51,16 +48,15 @@ impl SettleQueues {
         env: &Env,
         aws: &Aws,
     ) -> Result<Self, ConfigError> {
-        let url = |dependency: &Dependency| {
+        let queue = |dependency: &Dependency| {
             let variable = match dependency {
                 Dependency::TaxAuthority => TAX_VARIABLE,
                 Dependency::Partner => PARTNER_VARIABLE,
             };
-            Ok((*dependency, env.required(variable)?))
+            Ok((*dependency, Queue::new(aws, env.required(variable)?)))
         };
         Ok(Self {
-            aws: aws.clone(),
-            urls: dependencies.iter().map(url).collect::<Result<_, _>>()?,
+            queues: dependencies.iter().map(queue).collect::<Result<_, _>>()?,
         })
     }
 
@@ -71,7 +67,7 @@ impl SettleQueues {
         };
         if pending.assignee == Assignee::Service {
             let message = SettleMessage::new(&submission.scope, submission.submission_id);
-            let delay = pending.next_step_at.since(now).min(MAX_DELAY);
+            let delay = pending.next_step_at.since(now);
             self.try_send(pending.progress.dependency(), &message, delay)
                 .await;
         }
@@ -86,38 +82,18 @@ impl SettleQueues {
         dependency: Dependency,
         messages: &[SettleMessage],
     ) -> StoreResult<usize> {
-        const ACTION: &str = "sending messages";
         let mut accepted = 0;
         for batch in messages.chunks(MAX_BATCH) {
-            let mut send = self
-                .aws
-                .sqs()
-                .send_message_batch()
-                .queue_url(self.url(dependency)?);
-            for (index, message) in batch.iter().enumerate() {
-                let body = serde_json::to_string(message).during(ACTION)?;
-                let entry = SendMessageBatchRequestEntry::builder()
-                    .id(index.to_string())
-                    .message_body(body);
-                send = send.entries(entry.build().during(ACTION)?);
-            }
-            let reply = send.send().await.during(ACTION)?;
-            accepted += reply.successful().len();
+            let sending = self
+                .queue(dependency)?
+                .send(batch, |_| None, Duration::ZERO);
+            accepted += batch.len() - sending.await?.len();
         }
         Ok(accepted)
     }
 
     pub async fn count_waiting(&self, dependency: Dependency) -> StoreResult<usize> {
-        let name = QueueAttributeName::ApproximateNumberOfMessages;
-        let asking = self
-            .aws
-            .sqs()
-            .get_queue_attributes()
-            .queue_url(self.url(dependency)?);
-        let reply = asking.attribute_names(name.clone()).send().await;
-        let attributes = reply.during("counting messages")?.attributes;
-        let waiting = attributes.and_then(|attributes| attributes.get(&name)?.parse().ok());
-        Ok(waiting.unwrap_or(0))
+        self.queue(dependency)?.count_waiting().await
     }
 
     async fn try_send(&self, dependency: Dependency, message: &SettleMessage, delay: Duration) {
@@ -134,23 +110,22 @@ impl SettleQueues {
         message: &SettleMessage,
         delay: Duration,
     ) -> StoreResult<()> {
-        let body = serde_json::to_string(message).during(SENDING)?;
-        // Rounded up: an early message does nothing.
-        let delay = i32::try_from(delay.as_millis().div_ceil(1_000)).unwrap_or(i32::MAX);
-        let send = self
-            .aws
-            .sqs()
-            .send_message()
-            .queue_url(self.url(dependency)?);
-        let send = send.message_body(body).delay_seconds(delay);
-        send.send().await.map(drop).during(SENDING)
+        let queue = self.queue(dependency)?;
+        let failed = queue
+            .send(slice::from_ref(message), |_| None, delay)
+            .await?;
+        if failed.is_empty() {
+            Ok(())
+        } else {
+            Err(StoreError::new(SENDING, "the queue refused it"))
+        }
     }
 
-    fn url(&self, dependency: Dependency) -> StoreResult<&str> {
-        let url = self.urls.iter().find(|(other, _)| *other == dependency);
-        let (_, url) = url
+    fn queue(&self, dependency: Dependency) -> StoreResult<&Queue> {
+        let queue = self.queues.iter().find(|(other, _)| *other == dependency);
+        let (_, queue) = queue
             .ok_or_else(|| StoreError::new(SENDING, "this function does not send to the queue"))?;
-        Ok(url)
+        Ok(queue)
     }
 }
 
@@ -164,17 +139,8 @@ mod tests {
 
     #[test]
     fn unsent_message_is_logged_under_its_submission() {
-        let variables = ["AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
-        let env = variables
-            .map(|name| (name.to_owned(), "test".to_owned()))
-            .into_iter()
-            .collect();
-        let aws = Aws::for_function(&env).expect("all variables");
         // There is no queue to send to.
-        let queues = SettleQueues {
-            aws,
-            urls: Vec::new(),
-        };
+        let queues = SettleQueues { queues: Vec::new() };
         let scope = Scope {
             campaign: "demo".parse().expect("a slug"),
             environment: Environment::Live,
