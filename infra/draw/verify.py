@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Verifies a draw: python3 verify.py FOLDER [COMMITMENT [KEY GENESIS PERIOD]]
-FOLDER has the published entries.csv, header.json, commitment.txt, result.json and, with the certificate, log.json. COMMITMENT is
-what you copied before the draw ("" if nothing). KEY, GENESIS and PERIOD are those of the beacon's chain, as its /info has them,
+"""Verifies a draw, or instant prizes by winning moments: python3 verify.py FOLDER [COMMITMENT [KEY GENESIS PERIOD]]
+FOLDER has the published header.json, commitment.txt and result.json; of a draw entries.csv and, with the certificate, log.json; of
+instant prizes secret.txt and rows.csv. COMMITMENT is what you copied before the round ("" if nothing). KEY, GENESIS and PERIOD are those of the beacon's chain, as its /info has them,
 if it is not drand's quicknet. The signature needs: pip install py_ecc==8.0.0
 """
 import bisect, datetime, hashlib, hmac, itertools, json, pathlib, re, struct, sys
@@ -79,6 +79,13 @@ HEADER = {"algorithm": matches("svc-draw-v1"), "campaign": name, "draw": name, "
           "one_prize_per_row": boolean, "chain": digest, "round": positive}
 RESULT = {"round": positive, "signature": matches("[0-9a-f]{96}"), "randomness": digest,
           "tiers": [{"name": name, "prizes": positive, "order": [{"row": number, "ticket": number}]}]}
+def weights(value): return type(value) is list and all(number(weight) and weight <= 10**6 for weight in value) and sum(value) > 0
+def curves(value): return type(value) is dict and all(weights(curve) for curve in value.values())
+PLAN = {"algorithm": matches("svc-instant-v1"), "campaign": name, "caps": {"day": positive, "total": positive}, "chain": digest, "curves": curves,
+        "days": [{"curve": text, "from": number, "prizes": [number], "to": number}], "environment": matches("test|live"),
+        "prizes": [lambda value: seen(value) and len(value) <= 120], "round": positive, "secret": digest}
+OUTCOME = {"round": positive, "signature": matches("[0-9a-f]{96}"), "randomness": digest, "given": [number],
+           "stops": [{"from": number, "to": number}], "other_plans": [digest]}
 LOG = {"frozen_at": time, "published_at": time, "drawn_at": time, "places": [{
            "tier": name, "place": positive, "row": number, "reference": or_null(seen), "region": or_null(seen), "phone": or_null(seen),
            "opening": or_null(matches(f"svc-draw-entry-v1\n{references}\n[0-9a-f]{{32}}")), "steps": [{
@@ -189,45 +196,170 @@ def check_log(log, given_at):
             skipped = sum(not is_open(other) and moment(skip_of(other)["at"]) <= drawn_at for other in own[:at])
             check(at < number + skipped, f"log.json: place {at + 1} of {tier} was drawn before a skip opened it")
 
+# Instant prizes: moments that follow from the secret, and entries that take them.
+
+TOLERANCE = 10_000  # milliseconds in which clocks of the service differ, and writes overtake each other
+ROW = re.compile("([0-9]{13}),([0-9a-f]{64}),([0-9a-f]{64}),(0|1?[1-9]|10|),([0-9]{13}|)\n")
+
+def check_plan():
+    prizes, days = header["prizes"], header["days"]
+    check(1 <= len(prizes) == len(set(prizes)) <= 20, "header.json: there are not 1 to 20 prizes, each once")
+    check(1 <= len(days) <= 731, "header.json: there are not 1 to 731 days")
+    for at, day in enumerate(days):
+        fails = lambda holds, why: check(holds, f"header.json: days[{at}] {why}")
+        fails(day["from"] < day["to"], "ends before it begins")
+        fails(at == 0 or days[at - 1]["to"] == day["from"], "does not begin where the day before ends")
+        fails(day["curve"] in header["curves"], "names no curve of the plan")
+        curve, length = header["curves"][day["curve"]], (day["to"] - day["from"]) * 1000
+        fails(length % len(curve) == 0, "does not divide into the parts of its curve")
+        fails(sum(curve) * length // len(curve) < 2**53, "has too much weight")
+        fails(len(day["prizes"]) == len(prizes) and sum(day["prizes"]) <= 20000, "does not have a number of each prize, at most 20000 in all")
+
+def moment_of(seed, day, prize, i):
+    """Milliseconds since 1970; the parts of a day are as likely as its curve says."""
+    digest = hmac.digest(seed, b"svc-instant-moment-v1\n" + struct.pack(">3I", day, prize, i), "sha256")
+    day = header["days"][day]
+    curve = header["curves"][day["curve"]]
+    part = (day["to"] - day["from"]) * 1000 // len(curve)
+    left = int.from_bytes(digest[:8], "big") * sum(curve) * part >> 64
+    for start, weight in enumerate(curve):
+        if left < part * weight: return day["from"] * 1000 + start * part + left // weight
+        left -= part * weight
+
+def moments_of(seed):
+    """All moments of each prize, in order."""
+    numbers = lambda prize: ((at, i) for at, day in enumerate(header["days"]) for i in range(day["prizes"][prize]))
+    return [sorted(moment_of(seed, at, prize, i) for at, i in numbers(prize)) for prize in range(len(header["prizes"]))]
+
+def read_prize_rows(file):
+    """Accepted entries: time, digest of the reference, entrant, prize or None, time at which it was given back or None."""
+    rows, whole = [], lambda text: int(text) if text else None
+    for number, line in enumerate(re.findall("[^\n]*\n|[^\n]+$", file.decode("latin-1")), 1):
+        match, fails = ROW.fullmatch(line), lambda holds, why: check(holds, f"rows.csv, line {number} {why}")
+        fails(match, "is not a time, two digests, a prize or none, and a time or none")
+        row = (int(match[1]), match[2], match[3], whole(match[4]), whole(match[5]))
+        fails(not rows or rows[-1][:2] < row[:2], "is not after the line before")
+        fails(row[0] >= header["days"][0]["from"] * 1000, "is before the first day")
+        fails(row[4] is None or row[3] is not None and row[4] >= row[0], "gives back a prize that it did not have")
+        rows.append(row)
+    return rows
+
+def check_prize_rows(rows, moments, stops):
+    """Prizes given never exceed moments due, and an entry that could have had a prize is passed over only if another has it at once."""
+    days, caps = [day["from"] * 1000 for day in header["days"]], header["caps"]
+    due = lambda prize, at: bisect.bisect_right(moments[prize], at)
+    given, totals, by_day, names, waiting = [0] * len(moments), {}, {}, set(), []
+    returned = sorted((back, prize) for _, _, _, prize, back in rows if back is not None)
+    for number, (at, name, who, prize, _) in enumerate(rows, 1):
+        fails = lambda holds, why: check(holds, f"rows.csv, line {number}: {name} {why}")
+        while returned and returned[0][0] <= at: given[returned.pop(0)[1]] -= 1
+        fails(name not in names, "is there twice")
+        names.add(name)
+        key = who, bisect.bisect_right(days, at)
+        capped = totals.get(who, 0) >= caps["total"] or by_day.get(key, 0) >= caps["day"]
+        if prize is not None:
+            fails(prize < len(moments), "won a prize that the plan does not have")
+            fails(not capped, "is over the cap")
+            given[prize] += 1
+            fails(given[prize] <= due(prize, at), f"won before a moment was due: {given[prize]} given, {due(prize, at)} due")
+            totals[who], by_day[key] = totals.get(who, 0) + 1, by_day.get(key, 0) + 1
+            waiting = [one for one in waiting if at - one[0] > TOLERANCE or one[1] != prize and one[2] != who]
+        elif not capped and not any(stop["from"] - TOLERANCE <= at < stop["to"] + TOLERANCE for stop in stops):
+            open_prizes = [one for one in range(len(moments)) if due(one, at) > given[one]]
+            if open_prizes: waiting.append((at, open_prizes[0], who, number, name))
+        for then, _, _, number, name in waiting:
+            check(at - then <= TOLERANCE, f"rows.csv, line {number}: {name} entered while a prize was open, and did not win")
+    for _, _, _, number, name in waiting: check(False, f"rows.csv, line {number}: {name} entered while a prize was open, and did not win")
+
+# The files. What draws and instant prizes have in common comes first.
+
+def read_files(*names):
+    try: return [pathlib.Path(folder, name).read_bytes() for name in names]
+    except OSError as error: sys.exit(f"NOT VERIFIED: {error}")
+
+def check_commitment(covered, *parts):
+    commitment = sha256(*parts)
+    check(re.fullmatch(b"[0-9a-f]{64}\n?", published), "commitment.txt is not 64 lower-case hexadecimal digits")
+    check(published.decode().strip() == commitment.hex(), f"commitment.txt says {published.decode().strip()}, but {covered} to {commitment.hex()}")
+    check(re.sub(r"\s", "", copied).lower() in ("", commitment.hex()), f"the commitment is {commitment.hex()}, and not the one that you copied")
+    return commitment
+
+def round_time():
+    seconds = int(genesis) + int(period) * (header["round"] - 1)
+    check(seconds < 32503680000, f"round {header['round']} of the chain has no time before the year 3000")
+    return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
+
+def read_result(shape):
+    result = read_json("result.json", outcome, shape)
+    check(result["round"] == header["round"], f"result.json is of round {result['round']}, but header.json names round {header['round']}")
+    signature = bytes.fromhex(result["signature"])
+    randomness = sha256(signature)
+    check(randomness.hex() == result["randomness"], f"result.json has the randomness {result['randomness']}, but its signature leads to {randomness.hex()}")
+    return result, signature, randomness
+
+def check_known_chain():
+    if not key: sys.exit(f"NOT VERIFIED: the chain {header['chain']} is not drand's quicknet, and the holder of its key knows the winners in advance; name KEY, GENESIS and PERIOD")
+
 if len(sys.argv) not in (2, 3, 6): sys.exit(__doc__)
 folder, copied, key, genesis, period = (sys.argv[1:] + ["", "", "", ""])[:5]
-try: entries, head, published, outcome = (pathlib.Path(folder, file).read_bytes() for file in ("entries.csv", "header.json", "commitment.txt", "result.json"))
-except OSError as error: sys.exit(f"NOT VERIFIED: {error}")
-header = read_json("header.json", head, HEADER)
-prizes = [(prize["name"], prize["number"]) for prize in header["prizes"]]
-check(moment(header["period"]["from"]) < moment(header["period"]["to"]), "header.json: the period ends before it begins")
-check(prizes, "header.json: there is no prize")
-check(len(dict(prizes)) == len(prizes), "header.json: two prizes have the same name")
-check(sum(count for _, count in prizes) < 2**53, "header.json: the prizes are above 2^53 - 1")
-check(sum(header["days"].values()) == header["total"], "header.json: the entries of the days do not add up to the total")
-check(re.fullmatch(b"[0-9a-f]{64}\n?", published), "commitment.txt is not 64 lower-case hexadecimal digits")
-lines = re.findall("[^\n]*\n|[^\n]+$", entries.decode("latin-1"))
-hashes, starts, total = read_rows(lines)
-check(len(lines) == header["rows"], f"entries.csv has {len(lines)} lines, but header.json says {header['rows']} rows")
-check(total == header["total"], f"entries.csv has {total} entries, but header.json says {header['total']}")
-commitment = sha256(b"svc-draw-v1\n", head, b"\n", merkle_root(lines))
-check(published.decode().strip() == commitment.hex(), f"commitment.txt says {published.decode().strip()}, but header.json and entries.csv lead to {commitment.hex()}")
-check(re.sub(r"\s", "", copied).lower() in ("", commitment.hex()), f"the commitment is {commitment.hex()}, and not the one that you copied")
+is_instant = pathlib.Path(folder, "rows.csv").exists()
+entries, head, published, outcome = read_files("rows.csv" if is_instant else "entries.csv", "header.json", "commitment.txt", "result.json")
+header = read_json("header.json", head, PLAN if is_instant else HEADER)
 is_public = header["chain"] == QUICKNET
 if is_public: key, genesis, period = KEY, GENESIS, PERIOD
-elif not key: sys.exit(f"NOT VERIFIED: the chain {header['chain']} is not drand's quicknet, and the holder of its key knows the winners in advance; name KEY, GENESIS and PERIOD")
-seconds = int(genesis) + int(period) * (header["round"] - 1)
-check(seconds < 32503680000, f"round {header['round']} of the chain has no time before the year 3000")
-given_at = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
-check(given_at > moment(header["period"]["to"]), f"round {header['round']} was given at {given_at}, but the period ends at {header['period']['to']}: the randomness was known while entries could be added")
-result = read_json("result.json", outcome, RESULT)
-check(result["round"] == header["round"], f"result.json is of round {result['round']}, but header.json names round {header['round']}")
-randomness = sha256(signature := bytes.fromhex(result["signature"]))
-check(randomness.hex() == result["randomness"], f"result.json has the randomness {result['randomness']}, but its signature leads to {randomness.hex()}")
-check([(tier["name"], tier["prizes"]) for tier in result["tiers"]] == prizes, "result.json does not have the prizes of header.json")
-for tier in result["tiers"]:
-    found, needed = tier["order"], min(tier["prizes"] + ALTERNATES, len(lines))
-    check(needed <= len(found) <= len(lines), f"result.json has {len(found)} places for {tier['name']}, but {needed} to {len(lines)} have to be there")
-    for place, (row, computed) in enumerate(zip(found, order(tier["name"])), 1):
-        check(row == computed, f"result.json, place {place} of {tier['name']} is row {row['row']} by ticket {row['ticket']}, but the computation gives row {computed['row']} by ticket {computed['ticket']}")
-log = pathlib.Path(folder, "log.json")
-if log.exists(): check_log(read_json("log.json", log.read_bytes(), LOG), given_at)
-print(f"FOLLOWS: {len(lines)} entrants with {total} entries, commitment {commitment.hex()}{', with its log of calls' if log.exists() else ''}")
+
+def verify_draw():
+    global prizes, lines, hashes, starts, total, commitment, randomness
+    prizes = [(prize["name"], prize["number"]) for prize in header["prizes"]]
+    check(moment(header["period"]["from"]) < moment(header["period"]["to"]), "header.json: the period ends before it begins")
+    check(prizes, "header.json: there is no prize")
+    check(len(dict(prizes)) == len(prizes), "header.json: two prizes have the same name")
+    check(sum(count for _, count in prizes) < 2**53, "header.json: the prizes are above 2^53 - 1")
+    check(sum(header["days"].values()) == header["total"], "header.json: the entries of the days do not add up to the total")
+    lines = re.findall("[^\n]*\n|[^\n]+$", entries.decode("latin-1"))
+    hashes, starts, total = read_rows(lines)
+    check(len(lines) == header["rows"], f"entries.csv has {len(lines)} lines, but header.json says {header['rows']} rows")
+    check(total == header["total"], f"entries.csv has {total} entries, but header.json says {header['total']}")
+    commitment = check_commitment("header.json and entries.csv lead", b"svc-draw-v1\n", head, b"\n", merkle_root(lines))
+    check_known_chain()
+    given_at = round_time()
+    check(given_at > moment(header["period"]["to"]), f"round {header['round']} was given at {given_at}, but the period ends at {header['period']['to']}: the randomness was known while entries could be added")
+    result, signature, randomness = read_result(RESULT)
+    check([(tier["name"], tier["prizes"]) for tier in result["tiers"]] == prizes, "result.json does not have the prizes of header.json")
+    for tier in result["tiers"]:
+        found, needed = tier["order"], min(tier["prizes"] + ALTERNATES, len(lines))
+        check(needed <= len(found) <= len(lines), f"result.json has {len(found)} places for {tier['name']}, but {needed} to {len(lines)} have to be there")
+        for place, (row, computed) in enumerate(zip(found, order(tier["name"])), 1):
+            check(row == computed, f"result.json, place {place} of {tier['name']} is row {row['row']} by ticket {row['ticket']}, but the computation gives row {computed['row']} by ticket {computed['ticket']}")
+    log = pathlib.Path(folder, "log.json")
+    if log.exists(): check_log(read_json("log.json", log.read_bytes(), LOG), given_at)
+    said = f"{len(lines)} entrants with {total} entries, commitment {commitment.hex()}{', with its log of calls' if log.exists() else ''}"
+    return given_at, signature, said
+
+def verify_instant():
+    check(json.dumps(header, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode() == head, "header.json is written in another form")
+    check_plan()
+    commitment = check_commitment("header.json leads", b"svc-instant-v1\n", head)
+    secret, = read_files("secret.txt")
+    check(re.fullmatch(b"[0-9a-f]{64}\n?", secret), "secret.txt is not 64 lower-case hexadecimal digits")
+    secret = bytes.fromhex(secret.decode())
+    check(sha256(secret).hex() == header["secret"], f"secret.txt leads to {sha256(secret).hex()}, but header.json says {header['secret']}")
+    check_known_chain()
+    given_at, first = round_time(), header["days"][0]["from"]
+    check(given_at.timestamp() < first, f"round {header['round']} was given at {given_at}, but the first day begins at {first}")
+    result, signature, randomness = read_result(OUTCOME)
+    check(all(stop["from"] < stop["to"] for stop in result["stops"]), "result.json has a stop that ends before it begins")
+    moments = moments_of(hmac.digest(secret, b"svc-instant-seed-v1\n" + commitment + randomness, "sha256"))
+    rows = read_prize_rows(entries)
+    check_prize_rows(rows, moments, result["stops"])
+    given = [sum(row[3] == prize and row[4] is None for row in rows) for prize in range(len(moments))]
+    check(result["given"] == given, f"result.json says that {result['given']} prizes were given, but rows.csv has {given}")
+    for stop in result["stops"]: print(f"Stopped from {stop['from']} to {stop['to']} (milliseconds since 1970): nothing could be won.")
+    for other in result["other_plans"]: print(f"Another plan of this campaign was published: {other}. Ask why.")
+    return given_at, signature, f"{len(rows)} entries with {sum(given)} prizes of {sum(map(len, moments))}, commitment {commitment.hex()}"
+
+given_at, signature, said = verify_instant() if is_instant else verify_draw()
+print(f"FOLLOWS: {said}")
 print(f"Round {header['round']} was given at {given_at}: your copy of the commitment has to be older.")
 if not is_public: print("This chain is not drand's quicknet: the holder of its key knows the winners in advance.")
 try: check(signature_holds(bytes.fromhex(key), header["round"], signature), "the signature is not of this chain and round")

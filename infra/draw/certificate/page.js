@@ -1,5 +1,8 @@
 // Shows the result of `verifyDraw`.
 
+const SUBJECT = 'draw';
+const FOLLOWS = 'the order of winners follows from';
+
 /** English and Swahili. */
 const REASON_WORDS = {
   no_answer: ['did not answer three calls', 'hakupokea simu tatu'],
@@ -25,26 +28,6 @@ const MONTHS = [
   ['July', 'Julai'], ['August', 'Agosti'], ['September', 'Septemba'], ['October', 'Oktoba'], ['November', 'Novemba'], ['December', 'Desemba'],
 ];
 
-const $ = (id) => document.getElementById(id);
-const page = JSON.parse($('draw').textContent);
-/** Null until verified. */
-let found = null;
-
-/** `name.class` with children; texts are never markup. */
-function element(name, ...children) {
-  const [tag, className] = name.split('.');
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  made.append(...children);
-  return made;
-}
-
-function swahili(text) {
-  const made = element('span', text);
-  made.lang = 'sw';
-  return made;
-}
-
 /** Time of day, and the day in both languages, in the period's offset. */
 function localTime(time, header) {
   const [, sign, hours, minutes] = /([+-])(\d\d):(\d\d)$/.exec(header.period.to) ?? ['', '+', '0', '0'];
@@ -56,28 +39,13 @@ function localTime(time, header) {
   return { english, kiswahili, time: clock, whole: `${english}, ${clock} (${zone})` };
 }
 
-function verdict(state, text) {
-  $('verdict').dataset.state = state;
-  $('verdict').textContent = text;
-}
-
-function answer(id, holds, text) {
-  $(id).dataset.state = holds ? 'holds' : 'different';
-  $(id).textContent = text;
-}
-
 /** Verifies, and shows checks and result. */
 async function compute(entries) {
   $('checks').replaceChildren();
   $('winners-section').hidden = true;
   $('rehearsal').hidden = page.chain === null && page.header.includes(`"chain":"${QUICKNET}"`);
-  const report = (title, state, text) => {
-    const item = element('li', element('b', title), `: ${text} `, element('span.state', state === 'holds' ? '✓' : '✗'));
-    item.dataset.state = state;
-    $('checks').append(item);
-  };
   try {
-    found = await verifyDraw({ ...page, entries }, page.chain, report);
+    found = await verifyDraw({ ...page, entries }, page.chain, reportCheck);
   } catch (error) {
     if (!(error instanceof Difference)) console.error(error);
     $('proof').open = true;
@@ -89,20 +57,6 @@ async function compute(entries) {
 }
 
 const givenAt = () => localTime(new Date(found.givenAt).toISOString(), found.header).whole;
-
-function compareSignature() {
-  const same = found !== null && $('given-signature').value.toLowerCase().match(/[0-9a-f]{96}/)?.[0] === found.result.signature;
-  answer('signature-answer', same, same ? 'It is the same signature.' : 'It is NOT the same. Copy the whole signature of this round and this chain. If it still differs, the draw does not hold.');
-  if (same && $('verdict').dataset.state === 'follows') {
-    verdict('holds', `This draw holds, if your copy of the commitment is older than ${givenAt()}: the order of winners follows from the commitment, and from the signature that you compared.`);
-  }
-}
-
-function compareCommitment() {
-  const same = $('copied').value.replace(/\s/g, '').toLowerCase() === page.commitment.trim();
-  answer('copied-answer', same, same ? 'It is the same commitment.'
-    : 'It is NOT the same. If you copied it without a mistake, this is not the list that was committed to.');
-}
 
 const linesOf = (opening) => opening.trim().split(/\r?\n/).map((line) => line.trim());
 
@@ -158,16 +112,6 @@ function winnerRow(place) {
   return element(skip ? 'tr.skipped' : 'tr.winner', ...who.map((text) => element('td', passed(text))), happened);
 }
 
-/** Scrolls if too wide. */
-function table(label, heads, rows) {
-  const head = element('thead', element('tr', ...heads.map((text) => element('th', ...[text].flat()))));
-  const made = element('div.table', element('table', head, element('tbody', ...rows)));
-  made.tabIndex = 0;
-  made.setAttribute('role', 'region');
-  made.setAttribute('aria-label', label);
-  return made;
-}
-
 const prizeWords = ({ name, number }) => `${number} × ${name}`;
 
 function showWinners() {
@@ -194,7 +138,7 @@ async function showOrders() {
   $('orders').replaceChildren(...parts);
 }
 
-function showFacts() {
+function showDraw() {
   const { header, log, result } = found;
   const at = (time) => localTime(time, header).whole;
   const facts = {
@@ -208,8 +152,7 @@ function showFacts() {
     'Beacon chain': header.chain, 'Round': header.round, 'Signature of the round': result.signature, 'Randomness': result.randomness,
     'Algorithm': header.algorithm, 'Merkle root': found.root, 'Header, byte for byte': page.header,
   };
-  const shown = Object.entries(facts).filter(([, value]) => value !== null);
-  $('facts').replaceChildren(...shown.flatMap(([name, value]) => [element('dt', name), element('dd', String(value))]));
+  showFacts(facts);
 }
 
 /** Runs after the verification, so that nothing is shown that a strict reader refuses. */
@@ -220,41 +163,14 @@ async function showFound() {
   $('day').replaceChildren(`Drawn on ${english} `, swahili(`Droo ya ${kiswahili}`));
   $('commitment').textContent = found.commitment.match(/.{1,4}/g).join(' ');
   $('signature').textContent = found.result.signature;
-  $('round-address').textContent = header.chain === QUICKNET
-    ? `https://api.drand.sh/${header.chain}/public/${header.round}` : `round ${header.round} of the chain ${header.chain}`;
+  $('round-address').textContent = roundAddress(header);
   document.querySelectorAll('.given-at').forEach((item) => item.replaceChildren(givenAt()));
   showWinners();
-  showFacts();
+  showDraw();
   await showOrders();
-}
-
-function listen(id, act) {
-  $(id).addEventListener('submit', (event) => {
-    event.preventDefault();
-    act();
-  });
 }
 
 listen('copied-form', compareCommitment);
 listen('signature-form', compareSignature);
 listen('inclusion-form', lookUp);
-// Paper folds nothing.
-addEventListener('beforeprint', () => ($('proof').open = true));
-const embedded = $('entries').textContent;
-if (!globalThis.crypto?.subtle) {
-  verdict('stopped', 'This browser does not compute hashes for this page, so nothing was verified. Save the page and open it from your device, or run verify.py.');
-} else if (embedded) {
-  compute(embedded);
-} else {
-  verdict('computing', 'Choose entries.csv below, and this page computes the draw again.');
-  $('choose-entries').hidden = false;
-  $('entries-file').addEventListener('change', async ({ target }) => {
-    if (!target.files[0]) return;
-    verdict('computing', 'Computing …');
-    try {
-      await compute(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await target.files[0].arrayBuffer()));
-    } catch {
-      verdict('different', 'This draw does NOT hold. First difference: entries.csv is not text.');
-    }
-  });
-}
+begin('entries.csv');

@@ -1,4 +1,5 @@
-//! The certificate: a page that repeats a draw in the browser, without requests.
+//! The certificate: a page that repeats a draw, or a plan of instant prizes, in the browser,
+//! without requests.
 
 use serde::{Serialize, Serializer};
 use serde_json::json;
@@ -13,7 +14,15 @@ const PAGE: &str = include_str!("../certificate/page.html");
 const STYLE: &str = include_str!("../certificate/page.css");
 const SCRIPT: &str = concat!(
     include_str!("../certificate/verify.js"),
+    include_str!("../certificate/show.js"),
     include_str!("../certificate/page.js")
+);
+const PLAN_PAGE: &str = include_str!("../certificate/instant.html");
+const PLAN_SCRIPT: &str = concat!(
+    include_str!("../certificate/verify.js"),
+    include_str!("../certificate/verify_instant.js"),
+    include_str!("../certificate/show.js"),
+    include_str!("../certificate/instant.js")
 );
 
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -41,20 +50,51 @@ fn times<S: Serializer>(chain: &&Chain, serializer: S) -> Result<S::Ok, S::Error
 
 impl Certificate<'_> {
     pub fn html(&self, entries: Option<&str>) -> String {
-        // Text must not end the script element.
-        let draw = json!(self).to_string().replace('<', "\\u003c");
-        fill(
-            PAGE,
-            &[
-                ("script", SCRIPT),
-                ("style", STYLE),
-                ("script-digest", &content_security_digest(SCRIPT)),
-                ("style-digest", &content_security_digest(STYLE)),
-                ("campaign", &escaped(self.campaign)),
-                ("brand", &escaped(self.brand)),
-                ("draw", &draw),
-                ("entries", entries.unwrap_or_default()),
-            ],
-        )
+        let names = [self.campaign, self.brand];
+        filled(PAGE, SCRIPT, names, self, entries)
     }
+}
+
+/// The page of a revealed plan of instant prizes.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct PlanCertificate<'a> {
+    pub campaign: &'a str,
+    pub brand: &'a str,
+    pub header: &'a str,
+    pub commitment: &'a str,
+    pub secret: &'a str,
+    pub result: &'a str,
+    #[serde(serialize_with = "times")]
+    pub chain: &'a Chain,
+}
+
+impl PlanCertificate<'_> {
+    pub fn html(&self, rows: Option<&str>) -> String {
+        let names = [self.campaign, self.brand];
+        filled(PLAN_PAGE, PLAN_SCRIPT, names, self, rows)
+    }
+}
+
+fn filled(
+    page: &str,
+    script: &str,
+    [campaign, brand]: [&str; 2],
+    data: &impl Serialize,
+    entries: Option<&str>,
+) -> String {
+    // Text must not end the script element.
+    let data = json!(data).to_string().replace('<', "\\u003c");
+    fill(
+        page,
+        &[
+            ("script", script),
+            ("style", STYLE),
+            ("script-digest", &content_security_digest(script)),
+            ("style-digest", &content_security_digest(STYLE)),
+            ("campaign", &escaped(campaign)),
+            ("brand", &escaped(brand)),
+            ("draw", &data),
+            ("entries", entries.unwrap_or_default()),
+        ],
+    )
 }

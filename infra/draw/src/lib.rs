@@ -13,6 +13,7 @@
 //! | call | [`Log`]: the times of the draw, and what happened with each winner, for `log.json` |
 //! | certificate | [`Certificate::html`]: one page that computes everything again in its reader's browser; [`VERIFY_PY`] is the program beside it |
 //! | verify | [`Committed::read`], [`Committed::check_round_time`], [`Committed::read_result`], [`Committed::read_log`]: the first [`Difference`] by file and line; then [`beacon::Chain::verify`] |
+//! | instant prizes | [`PlanFiles::verify`]: the files of a plan of winning moments; [`PlanCertificate`] |
 //! | opening | an [`Opening`] gives the hash of its row; [`Committed::read_openings`] compares all |
 //!
 //! `one_prize_per_row` is a rule for the log: a row with a prize is skipped in other tiers.
@@ -75,6 +76,7 @@ mod difference;
 mod evidence;
 mod freeze;
 mod header;
+mod instant;
 mod log;
 mod merkle;
 mod opening;
@@ -87,7 +89,7 @@ mod strict;
 #[cfg(test)]
 mod vector_tests;
 
-pub use certificate::{Certificate, MAX_EMBEDDED_ROWS};
+pub use certificate::{Certificate, MAX_EMBEDDED_ROWS, PlanCertificate};
 pub use commitment::{commitment, randomness, seed};
 pub(crate) use common::domain::digest;
 pub use common::domain::digest::{Digest, Hex, InvalidHex, RoundSignature};
@@ -96,6 +98,10 @@ pub use evidence::{Committed, Evidence};
 pub use freeze::{Entries, FreezeError, Frozen, LargestRow, Rows};
 pub use header::{
     ALTERNATES, Algorithm, Header, InvalidHeader, LeftOut, OtherDraw, Period, Prize, publishable,
+};
+pub use instant::{
+    PlanFiles, PlanResult, PrizeRow, Stop, VerifiedPlan, pseudonym, reference_digest, rows_csv,
+    salt_of,
 };
 pub use log::{Event, Log, LoggedPlace, SKIP_REASONS, Step};
 pub use opening::{InvalidOpening, Opening, Salt};

@@ -8,5 +8,6 @@
 
 mod certificate;
 mod forgeries;
+mod instant;
 mod sample;
 mod tampering;

@@ -10,7 +10,7 @@ use crate::forgeries;
 use crate::sample::Sample;
 
 /// The first difference, or none.
-type Said = Option<String>;
+pub(crate) type Said = Option<String>;
 
 /// Verifies all but the signature.
 fn library(sample: &Sample) -> Said {
@@ -52,7 +52,7 @@ fn verify_py(folder: &Path, arguments: &[&str]) -> String {
 }
 
 /// Verdicts of `verify.py` in one process.
-fn python(folders: &[PathBuf]) -> Vec<Said> {
+pub(crate) fn python(folders: &[PathBuf]) -> Vec<Said> {
     const RUN_EACH: &str = "
 import json, runpy, sys
 for folder in sys.argv[1:]:
@@ -87,11 +87,11 @@ for folder in sys.argv[1:]:
 
 /// Verdicts of the certificate's script; `None` without Node. A browser runs it in `.ci/run
 /// certificate`.
-fn script(folders: &[PathBuf]) -> Option<Vec<Said>> {
+pub(crate) fn script(folders: &[PathBuf]) -> Option<Vec<Said>> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut node = Command::new("node");
     node.arg(here.join("tests/draw/run_page.mjs"))
-        .arg(here.join("certificate/verify.js"))
+        .arg(here.join("certificate"))
         .args(folders);
     let Ok(ran) = node.output() else {
         eprintln!("node is not installed: the certificate's script was not run");
