@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use common::clock::Clock;
 use common::domain::campaign::{Campaign, ConsentText};
+use common::domain::codebook::BatchStatus;
 use common::domain::scope::Environment;
 use common::store::api_keys::KeyHash;
 use futures_util::stream::{self, StreamExt};
@@ -168,6 +169,8 @@ async fn refusals_and_replays_cost_what_the_capacity_page_says() {
     let (service, proxy) = Service::shared().intercepted_beside(options).await;
     let limited = |config: &mut Campaign| config.limits.phone_daily = Some(1);
     let campaign = TestCampaign::changed(&service, limited).await;
+    let prizes = campaign.mint("prizes", BatchStatus::Active, Some("A kettle"));
+    let first = prizes.await;
     // Warm after the first.
     for number in 0..3 {
         campaign.enter(number, number.into()).await;
@@ -181,6 +184,13 @@ async fn refusals_and_replays_cost_what_the_capacity_page_says() {
             3,
             3,
             "entered",
+        ),
+        (
+            "entry with an instant prize",
+            &fresh_key(),
+            5,
+            first,
+            "instant_win",
         ),
         (
             "the same, sent again (Idempotency-Key)",

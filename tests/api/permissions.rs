@@ -89,6 +89,9 @@ async fn codes(service: &Service) {
             .await;
     }
     submit(&campaign, &phone(1), &campaign.code(1)).await;
+    let prizes = campaign.mint("prizes", BatchStatus::Active, Some("A kettle"));
+    let code = campaign.code(prizes.await);
+    submit(&campaign, &phone(3), &code).await;
     let twice = campaign.entry(&phone(2), &campaign.code(2));
     for _ in 0..2 {
         let reply = twice.clone().await;
@@ -136,9 +139,11 @@ async fn receipts(service: &Service) {
         );
     }
     let both = TestCampaign::changed(service, code_and_receipt).await;
+    let prizes = both.mint("prizes", BatchStatus::Active, Some("A kettle"));
+    let first = prizes.await;
     for (number, code) in [(1, "GOOD010001"), (2, "SHOP010001")] {
         let id = both.typed(&both.live_key, code, TIME).await;
-        let code = both.code(u64::from(number));
+        let code = both.code(first + u64::from(number));
         let sent = both
             .with_receipt(&both.live_key, &phone(number), &code, &id)
             .await;
@@ -150,7 +155,7 @@ async fn partners(service: &Service) {
     let partner = simulated(|_| {}).await;
     let campaign = TestCampaign::changed(service, judged_by(partner.url())).await;
     let codes = [
-        "DOWN-1", "DOWN-2", "DOWN-3", "OKAY-1", "BADC-1", "GONE-1", "DOWN-4", "BADC-2",
+        "DOWN-1", "DOWN-2", "DNWN-3", "OKAY-1", "BADC-1", "GONE-1", "DOWN-4", "BADC-2",
     ];
     let replies = join_all((1..).zip(codes).map(|(number, code)| {
         let campaign = campaign.clone();

@@ -6,7 +6,8 @@ use std::time::Duration;
 use common::clock::Clock;
 use common::domain::campaign::Campaign;
 use common::domain::codebook::BatchStatus;
-use common::domain::draw::contact::{Contact, ContactEvent, ContactStep, SkipReason};
+use common::domain::contact_log::{ContactEvent, ContactLog, ContactStep, SkipReason};
+use common::domain::draw::contact::Contact;
 use common::domain::draw::{Draw, DrawName, DrawOutcome, FreezeLock, Operator};
 use common::domain::ids::SubmissionId;
 use common::domain::scope::{Environment, Scope};
@@ -194,12 +195,14 @@ async fn draws(service: &Service) {
         submission_id: Some(SubmissionId::from_random([7; 24])),
         region: Some("Mwanza".to_owned()),
         masked_phone: Some("+2557•••••678".to_owned()),
-        steps: vec![ContactStep {
-            at,
-            by: None,
-            event: ContactEvent::Drawn,
-        }],
-        revision: 0,
+        log: ContactLog {
+            steps: vec![ContactStep {
+                at,
+                by: None,
+                event: ContactEvent::Drawn,
+            }],
+            revision: 0,
+        },
     };
     let reason = ContactEvent::Skipped {
         reason: SkipReason::Excluded,

@@ -78,7 +78,8 @@ impl Condition {
             |known: &String, key: &str| match (known.strip_suffix('*'), known.strip_prefix('*')) {
                 (Some(_), Some(part)) => key.contains(part.trim_end_matches('*')),
                 (Some(beginning), None) => key.starts_with(beginning),
-                (None, _) => known == key,
+                (None, Some(ending)) => key.ends_with(ending),
+                (None, None) => known == key,
             };
         let is_in = |keys: &[String]| {
             leading_key(call).map(|key| keys.iter().any(|known| is_one(known, &key)))
@@ -188,6 +189,9 @@ fn leading_key(call: &Value) -> Option<String> {
         &call["Item"]["id"],
         &call["Key"]["limited"],
         &call["Key"]["scope"],
+        &call["Key"]["part"],
+        &call["Item"]["part"],
+        &call["ExpressionAttributeValues"][":part"],
     ];
     if let Some(key) = keys.into_iter().find_map(|key| key["S"].as_str()) {
         return Some(key.to_owned());

@@ -9,6 +9,7 @@ pub mod code;
 pub mod code_list;
 pub mod code_record;
 pub mod codebook;
+pub mod contact_log;
 pub mod digest;
 pub mod draw;
 pub mod entrant;
@@ -32,6 +33,7 @@ pub mod submission;
 pub mod timestamp;
 pub mod unicode;
 pub mod webhook;
+pub mod win;
 
 pub use self::admission::CodeStatus;
 pub use self::campaign::{Campaign, CodePolicy, PersonalData, PhoneLimits};

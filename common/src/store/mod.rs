@@ -19,6 +19,7 @@ pub mod draws;
 mod encrypted_keys;
 pub mod entrants;
 pub mod idempotency_keys;
+pub mod instant;
 pub mod partner_leases;
 pub mod rate_limits;
 pub mod receipts;

@@ -12,12 +12,14 @@ use super::batch::{BatchGet, BatchItems, Found, Place};
 use super::codes::Codes;
 use super::entrants::{self, CountChange, Entrants, WrongCodeLogUpdate};
 use super::idempotency_keys::{self, IdempotencyKeys, IdempotencyRecord};
+use super::instant::Wins;
 use super::receipts::{self, Receipts};
 use super::submissions::Submissions;
 use super::transaction::{self, CancellationCause, MAX_CONFLICT_ATTEMPTS};
 use super::write::Write;
 use super::{Item, StoreResult, codes};
 use crate::config::{ConfigError, Env};
+use crate::domain::win::Win;
 use crate::domain::{
     Campaign, CodeHold, CodeKey, CodeLookup, Entrant, EntrantId, IdempotencyKey, PhoneChecks,
     Receipt, ReceiptId, Scope, State, Submission, SubmissionId, Timestamp, WrongCodes,
@@ -35,6 +37,7 @@ pub struct SubmissionStore {
     entrants: Entrants,
     submissions: Submissions,
     receipts: Receipts,
+    wins: Wins,
     deadline: Option<Instant>,
 }
 
@@ -107,6 +110,7 @@ impl SubmissionStore {
             entrants: Entrants::from_env(env, client)?,
             submissions: Submissions::from_env(env, client)?,
             receipts: Receipts::from_env(env, client)?,
+            wins: Wins::from_env(env, client)?,
             deadline: None,
         })
     }
@@ -137,6 +141,10 @@ impl SubmissionStore {
 
     pub fn submissions(&self) -> &Submissions {
         &self.submissions
+    }
+
+    pub fn wins(&self) -> &Wins {
+        &self.wins
     }
 
     /// One call. The phone's counts are those of `day`.
@@ -234,6 +242,7 @@ impl SubmissionStore {
             submission_id: submission.submission_id,
             redeemed: submission.status.state() == State::Accepted,
         };
+        let win = Win::new(None, submission);
         let items = || {
             let mut items = vec![self.idempotency_put(write, now)];
             items.extend(code.map(|code| self.codes.hold(scope, code, &hold, now)));
@@ -245,6 +254,7 @@ impl SubmissionStore {
                 self.receipts
                     .attach(scope, receipt, submission.submission_id)
             }));
+            items.extend(win.as_ref().map(|win| self.wins.create(win)));
             items.push(self.submissions.create(submission));
             items
         };
@@ -305,7 +315,7 @@ impl SubmissionStore {
             }
             (true, _) if is_reference_taken(&reasons) => return Ok(WriteResult::ReferenceTaken),
             (true, true) => self.load_records(write.keys, day, now).await?,
-            (true, false) => state_from(&reasons, code, day)?,
+            (true, false) => state_from(&reasons, code, write.submission)?,
         };
         Ok(WriteResult::ConditionFailed(Box::new(state)))
     }
@@ -401,11 +411,11 @@ fn is_reference_taken(reasons: &[CancellationCause]) -> bool {
 }
 
 /// Items come in this order: Idempotency-Key; code, if any; entrant, unless a rejection leaves it;
-/// receipt, if any; submission.
+/// receipt, if any; win, if any; submission.
 fn state_from(
     reasons: &[CancellationCause],
     code: Option<&CodeKey>,
-    day: &str,
+    submission: &Submission,
 ) -> StoreResult<ExistingRecords> {
     let mut state = ExistingRecords::default();
     let mut reasons = reasons
@@ -422,9 +432,11 @@ fn state_from(
         state.code = code_lookup(code, item.as_ref())?;
     }
     if let Some(CancellationCause::ConditionFailed(Some(item))) = reasons.next() {
-        state.entrant = entrants::read(item, day)?;
+        state.entrant = entrants::read(item, &submission.day)?;
     }
-    if let Some(CancellationCause::ConditionFailed(Some(item))) = reasons.next() {
+    if submission.receipt_id.is_some()
+        && let Some(CancellationCause::ConditionFailed(Some(item))) = reasons.next()
+    {
         state.receipt = Some(receipts::read(item)?);
     }
     Ok(state)

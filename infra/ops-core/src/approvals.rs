@@ -101,9 +101,17 @@ pub fn in_words(change: &ProposedChange) -> String {
         ProposedChange::Accept(Acceptance { entries, .. }) => {
             format!("accept with {}", entries_in_words(*entries))
         }
-        ProposedChange::Correct(Correction::Revoke { free_code: false }) => "revoke".to_owned(),
-        ProposedChange::Correct(Correction::Revoke { free_code: true }) => {
-            "revoke and free the code".to_owned()
+        ProposedChange::Correct(Correction::Revoke {
+            free_code,
+            keep_prize,
+        }) => {
+            let code = if *free_code { " and free the code" } else { "" };
+            let prize = if *keep_prize {
+                ", though the prize was handed over"
+            } else {
+                ""
+            };
+            format!("revoke{code}{prize}")
         }
         ProposedChange::Correct(Correction::Reopen) => "reopen".to_owned(),
     }

@@ -285,6 +285,9 @@ pub(crate) enum SubmissionCommand {
         /// Let the code be entered again, instead of leaving it used
         #[arg(long)]
         free_code: bool,
+        /// The instant prize was handed over already: it stays with the winner
+        #[arg(long)]
+        keep_prize: bool,
     },
     /// Let a rejected or revoked submission wait for an operator again
     Reopen(CorrectionArgs),

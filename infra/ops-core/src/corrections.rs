@@ -36,7 +36,9 @@ pub async fn correct_seen(
         Ok(_) => {}
         Err(NotCorrectable::RevokedAlready) => {
             return match correction {
-                Correction::Revoke { free_code: true } if keeps_code(tables, &before).await? => {
+                Correction::Revoke {
+                    free_code: true, ..
+                } if keeps_code(tables, &before).await? => {
                     Err(not_correctable(&before, NotCorrectable::RevokedAlready))
                 }
                 Correction::Revoke { .. } | Correction::Reopen => Ok(Decided::Unchanged(before)),
@@ -57,6 +59,12 @@ pub async fn correct_seen(
     };
     // Before the draws are read, so that a later freeze is noticed.
     let lock = tables.draws.freeze_lock(&before.scope).await?;
+    let win = match correction {
+        Correction::Revoke { keep_prize, .. } => {
+            revoked_win(tables, &before, keep_prize, decision.at).await?
+        }
+        Correction::Reopen => None,
+    };
     let (decision, condition) = if is_at_stake(tables, &before, decision.at).await? {
         let (change, row) = (ProposedChange::Correct(correction), row(&decision, true));
         let at_stake = "it can decide who gets a prize".to_owned();
@@ -78,7 +86,8 @@ pub async fn correct_seen(
     let after = before
         .corrected(correction, decision)
         .map_err(|refused| not_correctable(&before, refused))?;
-    write(tables, &before, after, correction, condition).await
+    let further = condition.into_iter().chain(win).collect();
+    write(tables, &before, after, correction, further).await
 }
 
 /// Revokes an accepted submission, reopens a rejected one. Each is atomic and needs its own
@@ -86,7 +95,7 @@ pub async fn correct_seen(
 pub async fn reopen(tables: &Tables, name: &str, decision: OperatorDecision) -> Result<Decided> {
     let before = one(tables, name).await?;
     let correction = if before.status.state() == State::Accepted {
-        Correction::Revoke { free_code: false }
+        Correction::REVOKE
     } else {
         Correction::Reopen
     };
@@ -127,6 +136,38 @@ async fn is_at_stake(tables: &Tables, before: &Submission, now: Timestamp) -> Re
             .any(|contact| contact.submission_id == Some(id))
     };
     Ok(of_phone.into_iter().any(is_drawn))
+}
+
+/// The change that takes an open win back with its entry. A prize that was handed over stays so, and
+/// has to be named.
+async fn revoked_win(
+    tables: &Tables,
+    before: &Submission,
+    keep_prize: bool,
+    now: Timestamp,
+) -> Result<Option<Write>> {
+    let wins = tables.wins().of_submission(before).await?;
+    let handed_over = wins
+        .iter()
+        .find(|win| win.status() == WinStatus::HandedOver);
+    match (handed_over, keep_prize) {
+        (Some(win), false) => bail!(
+            "prize_handed_over",
+            "the prize {} of {} was handed over, so nothing was changed; revoke it with --keep-prize, and the prize stays with \
+             the winner",
+            visible(&win.prize),
+            win.reference
+        ),
+        (None, true) => bail!(
+            "prize_not_handed_over",
+            "no prize of {} was handed over, so there is none to keep; leave --keep-prize out",
+            before.reference()
+        ),
+        (Some(_), true) | (None, false) => {}
+    }
+    let revoked = |win: &Win| Some((win.clone(), win.revoked(win.step_time(now))?));
+    let open = wins.iter().find_map(revoked);
+    Ok(open.map(|(before, after)| tables.wins().change(&before, &after)))
 }
 
 /// True even if it may be in a draw that is being frozen.
@@ -173,14 +214,14 @@ async fn write(
     before: &Submission,
     after: Submission,
     correction: Correction,
-    condition: Option<Write>,
+    further: Vec<Write>,
 ) -> Result<Decided> {
     let after = notifying(tables, after).await?;
     let written = match correction {
-        Correction::Revoke { free_code } => {
+        Correction::Revoke { free_code, .. } => {
             tables
                 .store
-                .revoke(before, &after, free_code, condition)
+                .revoke(before, &after, free_code, further)
                 .await?
         }
         Correction::Reopen => {
@@ -215,7 +256,7 @@ async fn write(
 
 /// Such as `revoked: 2 entries taken back; its code stays used`.
 pub fn done_in_words(after: &Submission, correction: Correction) -> String {
-    let Correction::Revoke { free_code } = correction else {
+    let Correction::Revoke { free_code, .. } = correction else {
         return "waits for an operator".to_owned();
     };
     let lost = after.history.last();

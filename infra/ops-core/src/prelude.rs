@@ -19,9 +19,10 @@ pub(crate) use common::domain::campaign::{Campaign, CampaignStatus, CodePolicy, 
 pub(crate) use common::domain::code::Code;
 pub(crate) use common::domain::code_record::{CodeKey, CodeRecord};
 pub(crate) use common::domain::codebook::{Batch, BatchStatus, CodeBook, Origin};
-pub(crate) use common::domain::draw::contact::{
-    Contact, ContactEvent, ContactState, ContactStep, SkipReason,
+pub(crate) use common::domain::contact_log::{
+    ContactEvent, ContactLog, ContactState, ContactStep, SkipReason,
 };
+pub(crate) use common::domain::draw::contact::Contact;
 pub(crate) use common::domain::draw::{Draw, DrawName};
 pub(crate) use common::domain::ids::{EntrantId, Reference, SubmissionId};
 pub(crate) use common::domain::message::MessageKey;
@@ -35,6 +36,7 @@ pub(crate) use common::domain::submission::approval::{Acceptance, Approval, Prop
 pub(crate) use common::domain::submission::correction::Correction;
 pub(crate) use common::domain::submission::{OperatorDecision, State, Submission};
 pub(crate) use common::domain::timestamp::Timestamp;
+pub(crate) use common::domain::win::{Win, WinStatus};
 pub(crate) use common::error::{During, StoreError, UnreadableRecord};
 pub(crate) use common::random;
 pub(crate) use common::store::campaign_versions::CampaignChange;

@@ -338,6 +338,9 @@ fn settled_already(submission: &Submission) -> Failure {
 }
 
 pub(crate) async fn prize(tables: &Tables, submission: &Submission) -> Result<Option<String>> {
+    if submission.has_kept_prize() {
+        return Ok(None);
+    }
     if let Some(prize) = submission
         .settling
         .as_ref()

@@ -14,6 +14,7 @@ use common::store::campaign_versions::CampaignVersions;
 use common::store::campaigns::Campaigns;
 use common::store::draws::Draws;
 use common::store::entrants::Entrants;
+use common::store::instant::Wins;
 use common::store::retention::RetentionTable;
 use common::store::review_locks::ReviewLocks;
 use common::store::statistics::Statistics;
@@ -123,6 +124,10 @@ impl Tables {
 
     pub fn codes(&self) -> &Codes {
         self.store.codes()
+    }
+
+    pub fn wins(&self) -> &Wins {
+        self.store.wins()
     }
 
     pub fn submissions(&self) -> &Submissions {

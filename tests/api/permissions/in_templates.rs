@@ -56,6 +56,49 @@ fn a_stack_reads_the_secrets_of_its_own_partners_alone() {
     }
 }
 
+#[test]
+fn functions_and_reviewers_record_wins_and_reach_nothing_else_of_that_table() {
+    let template = service();
+    let table = json!([{ "Fn::GetAtt": "InstantTable.Arn" }]);
+    let rights = |document: &Value| -> Vec<Value> {
+        let statements = list_of(&document["Statement"]).iter();
+        let own = statements.filter(|statement| statement["Resource"] == table);
+        own.map(|own| json!([own["Action"], own["Condition"]]))
+            .collect()
+    };
+    let on = |actions: &[&str], keys: &str| {
+        let actions: Vec<_> = actions
+            .iter()
+            .map(|one| format!("dynamodb:{one}"))
+            .collect();
+        json!([actions, {
+            "ForAllValues:StringLike": { "dynamodb:LeadingKeys": [keys] },
+            "Null": { "dynamodb:LeadingKeys": "false" },
+        }])
+    };
+    let mut functions = BTreeMap::new();
+    for (id, properties) in resources(&template, "AWS::IAM::Role") {
+        let found = rights(&properties["Policies"][0]["PolicyDocument"]);
+        functions.extend((!found.is_empty()).then_some((id, found)));
+    }
+    let record = vec![on(&["PutItem"], "*#wins")];
+    let expected = [
+        "CreateSubmissionRole",
+        "SettlePartnersRole",
+        "SettleReceiptsRole",
+    ];
+    let expected = expected.map(|id| (id, record.clone()));
+    assert_eq!(functions, BTreeMap::from(expected));
+    for (id, expected) in [
+        ("ViewerPolicy", on(&["GetItem", "Query"], "*#wins")),
+        ("ReviewerPolicy", on(&["PutItem", "UpdateItem"], "*#wins")),
+        ("AdminPolicy", on(&["DeleteItem"], "*#test#wins")),
+    ] {
+        let document = &template["Resources"][id]["Properties"]["PolicyDocument"];
+        assert_eq!(rights(document), [expected], "{id}");
+    }
+}
+
 /// The breakers of partners, and what else is in that table, are other functions'.
 #[tokio::test]
 async fn webhooks_functions_reach_breakers_of_endpoints_alone() {

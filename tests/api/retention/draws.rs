@@ -55,12 +55,14 @@ fn drawn(place: u64, winner: &Submission, now: Timestamp) -> Contact {
         submission_id: Some(winner.submission_id),
         region: None,
         masked_phone: None,
-        steps: vec![ContactStep {
-            at: now,
-            by: None,
-            event: ContactEvent::Drawn,
-        }],
-        revision: 0,
+        log: ContactLog {
+            steps: vec![ContactStep {
+                at: now,
+                by: None,
+                event: ContactEvent::Drawn,
+            }],
+            revision: 0,
+        },
     }
 }
 

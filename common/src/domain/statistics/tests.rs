@@ -201,7 +201,7 @@ fn decision_at_once_waited_for_nothing_whatever_follows() {
         revision: 0,
         ..Submission::example()
     };
-    let correction = Correction::Revoke { free_code: false };
+    let correction = Correction::REVOKE;
     let decision = OperatorDecision {
         by: "asha".to_owned(),
         at: later(90),

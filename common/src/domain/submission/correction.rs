@@ -7,6 +7,7 @@ use crate::domain::PendingSettlement;
 
 const REVOKED: &str = "revoked";
 const REOPENED: &str = "reopened";
+const PRIZE_KEPT: &str = "prize_kept";
 
 /// Its text sends the consumer to customer care; other keys would blame a good code or receipt.
 const REVOKED_KEY: MessageKey = MessageKey::Blocked;
@@ -17,8 +18,18 @@ pub enum Correction {
     Revoke {
         /// If false, the code stays used.
         free_code: bool,
+        /// True if the prize was handed over and stays so.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        keep_prize: bool,
     },
     Reopen,
+}
+
+impl Correction {
+    pub const REVOKE: Self = Self::Revoke {
+        free_code: false,
+        keep_prize: false,
+    };
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -53,6 +64,13 @@ impl Submission {
             .find_map(SubmissionStatus::instant_win)
     }
 
+    /// True if a revocation left the prize with the winner: another acceptance gives none.
+    pub fn has_kept_prize(&self) -> bool {
+        let past = self.history.iter().map(|past| &past.reasons);
+        let mut reasons = past.chain([&self.reasons]).flatten();
+        reasons.any(|reason| reason == PRIZE_KEPT)
+    }
+
     pub fn corrected(
         &self,
         correction: Correction,
@@ -64,7 +82,9 @@ impl Submission {
                 Err(NotCorrectable::RevokedAlready)
             }
             (Correction::Revoke { .. }, State::Rejected) => Err(NotCorrectable::Rejected),
-            (Correction::Revoke { .. }, State::Accepted) => Ok(self.revoked(decision)),
+            (Correction::Revoke { keep_prize, .. }, State::Accepted) => {
+                Ok(self.revoked(decision, keep_prize))
+            }
             (Correction::Reopen, State::Accepted) => Err(NotCorrectable::Accepted),
             (Correction::Reopen, State::Rejected) if self.phone.is_none() => {
                 Err(NotCorrectable::Erased)
@@ -73,7 +93,7 @@ impl Submission {
         }
     }
 
-    fn revoked(&self, decision: OperatorDecision) -> Self {
+    fn revoked(&self, decision: OperatorDecision, keep_prize: bool) -> Self {
         // Its receipt stays verified.
         let review_status = self.status.review_status;
         Self {
@@ -81,7 +101,11 @@ impl Submission {
                 review_status,
                 ..SubmissionStatus::rejected(REVOKED_KEY)
             },
-            reasons: vec![REVOKED_KEY.as_str().to_owned(), REVOKED.to_owned()],
+            reasons: [REVOKED_KEY.as_str(), REVOKED]
+                .into_iter()
+                .chain(keep_prize.then_some(PRIZE_KEPT))
+                .map(str::to_owned)
+                .collect(),
             approval: None,
             ..self.changed(decision.at).decided(decision)
         }
@@ -96,7 +120,8 @@ impl Submission {
             (None, Some(_)) => SubmissionStatus::unknown(),
             (None, None) => return Err(NotCorrectable::WithoutEvidence),
         };
-        let (now, prize) = (decision.at, self.prize_won().map(str::to_owned));
+        let prize = self.prize_won().filter(|_| !self.has_kept_prize());
+        let (now, prize) = (decision.at, prize.map(str::to_owned));
         Ok(Self {
             status,
             reasons: vec![REOPENED.to_owned()],

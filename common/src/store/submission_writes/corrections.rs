@@ -25,13 +25,13 @@ impl SubmissionStore {
     }
 
     /// The phone gets its place back and loses the entries; purchase and, if asked, code become
-    /// free. Nothing is written if `condition` fails.
+    /// free. `further` conditions and changes, such as of its win, are part of the transaction.
     pub async fn revoke(
         &self,
         before: &Submission,
         after: &Submission,
         free_code: bool,
-        condition: Option<Write>,
+        further: Vec<Write>,
     ) -> StoreResult<CorrectionResult> {
         let Submission {
             scope,
@@ -43,7 +43,7 @@ impl SubmissionStore {
             ..
         } = before;
         let mut items = vec![self.submissions.change(before, after)];
-        items.extend(condition);
+        items.extend(further);
         items.extend(code_key.as_ref().map(|code_key| {
             if free_code {
                 self.codes.free(code_key, *id)

@@ -1,6 +1,7 @@
 //! A settling step: the next revision, and changes in other tables.
 
 use super::{CONTENDED, SubmissionStore};
+use crate::domain::win::Win;
 use crate::domain::{Assignee, Campaign, Entrant, MessageKey, State, Submission, WrongCodes};
 use crate::store::entrants::{CountChange, WrongCodeLogUpdate};
 use crate::store::transaction::{self, CancellationCause, MAX_CONFLICT_ATTEMPTS};
@@ -130,6 +131,8 @@ impl SubmissionStore {
         };
         let count = self.entrants.change(scope, entrant_id, day, change);
         parts.extend(count.map(|count| (None, count)));
+        let win = Win::new(Some(before), after).map(|win| self.wins.create(&win));
+        parts.extend(win.map(|win| (Some(SettleResult::StaleRevision), win)));
         let (meanings, items): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let items = || items.clone();
         let written = transaction::write_until(items, self.deadline, MAX_CONFLICT_ATTEMPTS).await?;

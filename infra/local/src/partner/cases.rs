@@ -13,6 +13,7 @@ pub enum Behavior {
     /// Unavailable at first, then accepts.
     Down,
     DownThenInvalid,
+    DownThenWin,
     /// A retry of the reference is told that the code was used.
     Flip,
     /// Closes the first connection instead of replying.
@@ -88,6 +89,11 @@ pub const CASES: &[Case<Behavior>] = &[
         "DNBC",
         "503 the first two times, then refused: not a code",
         DownThenInvalid,
+    ),
+    case(
+        "DNWN",
+        "503 the first two times, then accepted, with an instant prize",
+        DownThenWin,
     ),
     case(
         "GONE",

@@ -62,7 +62,6 @@ pub(super) async fn answer(
     };
     match behavior(&code) {
         Behavior::Accept => accept(None),
-        Behavior::Win => accept(Some("A mug")),
         Behavior::Slow => {
             let answer = accept(None);
             if nth == 1 {
@@ -70,8 +69,11 @@ pub(super) async fn answer(
             }
             answer
         }
-        Behavior::Down | Behavior::DownThenInvalid if nth <= FAILURES => fixed(UNAVAILABLE),
+        Behavior::Down | Behavior::DownThenInvalid | Behavior::DownThenWin if nth <= FAILURES => {
+            fixed(UNAVAILABLE)
+        }
         Behavior::Down => accept(None),
+        Behavior::Win | Behavior::DownThenWin => accept(Some("A mug")),
         Behavior::DownThenInvalid => fixed(NOT_A_CODE),
         Behavior::Flip if nth > 1 => fixed(USED_BEFORE),
         Behavior::Flip => accept(None),

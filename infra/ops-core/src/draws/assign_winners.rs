@@ -178,12 +178,14 @@ impl<'a> Drawing<'a> {
                         submission_id: submission.as_ref().map(|one| one.submission_id),
                         region: submission.as_ref().and_then(|one| one.region.clone()),
                         masked_phone,
-                        steps: [Some(ContactEvent::Drawn), skip]
-                            .into_iter()
-                            .flatten()
-                            .map(step)
-                            .collect(),
-                        revision: 0,
+                        log: ContactLog {
+                            steps: [Some(ContactEvent::Drawn), skip]
+                                .into_iter()
+                                .flatten()
+                                .map(step)
+                                .collect(),
+                            revision: 0,
+                        },
                     };
                     all.push(contact.clone());
                     new.push((contact, submission));

@@ -1,6 +1,6 @@
 //! The log of calls to winners: the steps that operators log, and the next winner after a skip.
 
-use common::domain::draw::contact::RowStatus;
+use common::domain::contact_log::RowStatus;
 
 use super::assign_winners::Drawing;
 use super::certificate::log_differs;

@@ -95,7 +95,7 @@ async fn logged(
 /// The time of the next step. Verifiers refuse a log whose steps precede what led to them, as they
 /// would by the clock of an operator that is behind the one before.
 fn step_time(known: &[Contact], now: Timestamp) -> Timestamp {
-    let logged = known.iter().filter_map(Contact::changed_at);
+    let logged = known.iter().filter_map(|one| one.changed_at());
     logged.fold(now, Timestamp::max)
 }
 

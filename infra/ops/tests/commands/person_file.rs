@@ -130,7 +130,10 @@ async fn with_person() -> Stack {
         ..full(left)
     };
     with_receipt(&stack, photo(Some("https://verify.tra.go.tz/AB")), proposed).await;
-    let correction = Correction::Revoke { free_code: true };
+    let correction = Correction::Revoke {
+        free_code: true,
+        keep_prize: false,
+    };
     let approval = Approval {
         change: ProposedChange::Correct(correction),
         decision: decision(),

@@ -9,6 +9,11 @@ use service_tests::campaign::{TestCampaign, phone};
 use service_tests::http::Reply;
 use service_tests::receipts::id_of;
 
+const FREEING: Correction = Correction::Revoke {
+    free_code: true,
+    keep_prize: false,
+};
+
 async fn correct(campaign: &TestCampaign, reply: &Reply, correction: Correction) {
     let store = &campaign.service.tables.store;
     let before = campaign.record_in(Environment::Test, &id_of(reply)).await;
@@ -24,7 +29,10 @@ async fn correct(campaign: &TestCampaign, reply: &Reply, correction: Correction)
         .corrected(correction, decision)
         .expect("it is settled");
     let written = match correction {
-        Correction::Revoke { free_code } => store.revoke(&before, &after, free_code, None).await,
+        Correction::Revoke { free_code, .. } => {
+            let further = Vec::new();
+            store.revoke(&before, &after, free_code, further).await
+        }
         Correction::Reopen => store.reopen(&before, &after, campaign.config.limits).await,
     };
     assert_eq!(written.expect("it answers"), CorrectionResult::Committed);
@@ -35,7 +43,7 @@ async fn revoked_entry_keeps_its_code_used_for_its_own_phone_too() {
     let campaign = TestCampaign::plain().await;
     let code = campaign.code(0);
     let entered = campaign.submit(&phone(1), &code).await;
-    correct(&campaign, &entered, Correction::Revoke { free_code: false }).await;
+    correct(&campaign, &entered, Correction::REVOKE).await;
 
     let seen = campaign.read(&campaign.test_key, &id_of(&entered)).await;
     let names = "state review_status display_status message_key reasons entries terminal \
@@ -65,11 +73,11 @@ async fn freed_code_is_entered_again_and_a_reopened_entry_replays() {
     let campaign = TestCampaign::plain().await;
     let code = campaign.code(0);
     let first = campaign.submit(&phone(1), &code).await;
-    correct(&campaign, &first, Correction::Revoke { free_code: true }).await;
+    correct(&campaign, &first, FREEING).await;
     let second = campaign.submit(&phone(2), &code).await;
     assert_eq!(second.field("message_key"), "entered");
 
-    correct(&campaign, &second, Correction::Revoke { free_code: false }).await;
+    correct(&campaign, &second, Correction::REVOKE).await;
     correct(&campaign, &second, Correction::Reopen).await;
     assert_eq!(campaign.outcome(&phone(1), &code).await, "code_held");
     let again = campaign.submit(&phone(2), &code).await;

@@ -9,5 +9,6 @@ mod id;
 mod lookup;
 mod lookup_limits;
 mod outcomes;
+mod prizes;
 mod receipts;
 mod test_time;

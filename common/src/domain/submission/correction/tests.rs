@@ -7,7 +7,7 @@ use crate::domain::submission::approval::{Approval, ProposedChange};
 use crate::domain::{DisplayStatus, Findings, ReceiptId, Timestamp, Transition};
 
 const NOW: Timestamp = Timestamp::from_millis(1_000_000);
-const REVOKE: Correction = Correction::Revoke { free_code: false };
+const REVOKE: Correction = Correction::REVOKE;
 
 fn later(seconds: u64) -> Timestamp {
     NOW.after(Duration::from_secs(seconds))
@@ -220,7 +220,10 @@ enum Act {
 
 fn any_act() -> impl Strategy<Value = Act> {
     prop_oneof![
-        any::<bool>().prop_map(|free_code| Act::Correct(Correction::Revoke { free_code })),
+        any::<bool>().prop_map(|free_code| Act::Correct(Correction::Revoke {
+            free_code,
+            keep_prize: false
+        })),
         Just(Act::Correct(Correction::Reopen)),
         (0u32..9, prop::option::of("[a-z]{1,8}"))
             .prop_map(|(entries, prize)| Act::Apply(Transition::Accept { entries, prize })),

@@ -1,6 +1,6 @@
 //! One winner: the log, and the steps that can follow.
 
-use common::domain::draw::contact::ContactStep;
+use common::domain::contact_log::ContactStep;
 use ops_core::draws::call_log::Winner;
 use ops_core::draws::shown::event_words;
 

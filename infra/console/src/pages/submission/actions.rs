@@ -47,13 +47,20 @@ pub(super) async fn proposal(
                 Correction::Revoke { .. } => "revoke",
                 Correction::Reopen => "reopen",
             };
-            let free_code = matches!(correction, Correction::Revoke { free_code: true });
+            let (free_code, keep_prize) = match *correction {
+                Correction::Revoke {
+                    free_code,
+                    keep_prize,
+                } => (free_code, keep_prize),
+                Correction::Reopen => (false, false),
+            };
             let form = form(
                 submission,
                 verb,
                 "agree",
                 html! {
                     @if free_code { (hidden("free_code", "on")) }
+                    @if keep_prize { (hidden("keep_prize", "on")) }
                     p { button { "Approve: " (in_words(change)) } }
                 },
             );
@@ -141,6 +148,9 @@ fn revoke_form(submission: &Submission) -> Markup {
         @if submission.code_key().is_some() {
             p { label.inline { input type="checkbox" name="free_code" value="on"; " Its code can be entered again" } }
         }
+        @if submission.status.instant_win().is_some() {
+            p { label.inline { input type="checkbox" name="keep_prize" value="on"; " Its instant prize was handed over and stays with the winner" } }
+        }
         p { button.danger { "Revoke" } }
     };
     html! {
@@ -182,8 +192,11 @@ fn block_form(submission: &Submission, is_blocked: bool) -> Markup {
 }
 
 async fn revoke(console: Console, Path(id): Path<String>, form: Form) -> PageResult<Response> {
-    let free_code = form.get("free_code") == "on";
-    correct(console, id, form, Correction::Revoke { free_code }).await
+    let revoke = Correction::Revoke {
+        free_code: form.get("free_code") == "on",
+        keep_prize: form.get("keep_prize") == "on",
+    };
+    correct(console, id, form, revoke).await
 }
 
 async fn reopen(console: Console, Path(id): Path<String>, form: Form) -> PageResult<Response> {

@@ -1,6 +1,6 @@
 //! `ops draw call`, `confirm`, `hand-over` and `skip`: the contact log.
 
-use common::domain::draw::contact::MAX_CALLS;
+use common::domain::contact_log::MAX_CALLS;
 
 use super::show::contact_json;
 use crate::cli::{CallArgs, CallOutcome, SkipArgs, WinnerArgs};

@@ -60,8 +60,16 @@ pub(crate) async fn run(
             let views = views(tables, &resumed).await?;
             Ok(Report::new(json!({ "submissions": views }), text))
         }
-        SubmissionCommand::Revoke { args, free_code } => {
-            correct_one(tables, &args, Correction::Revoke { free_code }, now).await
+        SubmissionCommand::Revoke {
+            args,
+            free_code,
+            keep_prize,
+        } => {
+            let revoke = Correction::Revoke {
+                free_code,
+                keep_prize,
+            };
+            correct_one(tables, &args, revoke, now).await
         }
         SubmissionCommand::Reopen(args) => {
             correct_one(tables, &args, Correction::Reopen, now).await

@@ -1,7 +1,8 @@
 //! Records and openings changed without `ops` once winners can be computed.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use common::domain::draw::contact::{Contact, ContactEvent, ContactStep, SkipReason};
+use common::domain::contact_log::{ContactEvent, ContactLog, ContactStep, SkipReason};
+use common::domain::draw::contact::Contact;
 use ops_core::audit::Action;
 
 use super::*;
@@ -268,7 +269,10 @@ async fn phone_of_another_submission_is_not_shown_as_a_winners() {
     let contacts = tables.draws.all_contacts(&scope).await.expect("it answers");
     let changed = Contact {
         submission_id: Some(friend),
-        revision: contacts[0].revision + 1,
+        log: ContactLog {
+            revision: contacts[0].revision + 1,
+            ..contacts[0].log.clone()
+        },
         ..contacts[0].clone()
     };
     let is_changed = tables.draws.change_contact(&scope, &contacts[0], &changed);

@@ -1,7 +1,8 @@
 //! Persons erased before and after a draw.
 
 use common::domain::campaign::PersonalData;
-use common::domain::draw::contact::{Contact, ContactEvent, ContactStep};
+use common::domain::contact_log::{ContactEvent, ContactStep};
+use common::domain::draw::contact::Contact;
 use common::domain::ids::EntrantId;
 use common::store::retention::Deletion;
 use common::store::table_pages::Position;

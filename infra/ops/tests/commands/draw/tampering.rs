@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use common::domain::draw::contact::{ContactEvent, ContactStep, SkipReason};
+use common::domain::contact_log::{ContactEvent, ContactStep, SkipReason};
 use draw::beacon::SimulatedChain;
 
 use super::*;

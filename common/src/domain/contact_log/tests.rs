@@ -13,17 +13,8 @@ fn step(event: ContactEvent) -> ContactStep {
     }
 }
 
-fn drawn() -> Contact {
-    Contact {
-        draw: "week-03".parse().expect("a name"),
-        tier: 0,
-        prize: "grand-prize".to_owned(),
-        place: 1,
-        row: 7,
-        reference: "K7M2Q9XD".parse().ok(),
-        submission_id: Some(SubmissionId::from_random([7; 24])),
-        region: Some("Mwanza".to_owned()),
-        masked_phone: Some("+2557•••••678".to_owned()),
+fn drawn() -> ContactLog {
+    ContactLog {
         steps: vec![step(ContactEvent::Drawn)],
         revision: 0,
     }
@@ -37,7 +28,7 @@ fn skipped(reason: SkipReason) -> ContactEvent {
 }
 
 /// A step a minute later.
-fn next(contact: &Contact, event: ContactEvent) -> ContactStep {
+fn next(contact: &ContactLog, event: ContactEvent) -> ContactStep {
     let last = contact.changed_at().expect("it was drawn");
     ContactStep {
         at: last.after(MIN_BETWEEN_CALLS),
@@ -46,7 +37,7 @@ fn next(contact: &Contact, event: ContactEvent) -> ContactStep {
 }
 
 /// The contact after events such as `reached skip:declined`.
-fn walk(events: &str) -> Result<Contact, StepRefused> {
+fn walk(events: &str) -> Result<ContactLog, StepRefused> {
     events
         .split_whitespace()
         .try_fold(drawn(), |contact, name| {
@@ -229,20 +220,6 @@ proptest! {
             prop_assert!(ways.into_iter().any(|event| contact.after(next(&contact, event)).is_ok()));
         }
     }
-}
-
-#[test]
-fn erasure_leaves_the_place_the_reference_and_the_steps() {
-    let erased = drawn().erased();
-    assert_eq!(
-        (erased.place, erased.reference, erased.revision),
-        (1, drawn().reference, 1)
-    );
-    assert_eq!(
-        (erased.region, erased.masked_phone, erased.submission_id),
-        (None, None, None)
-    );
-    assert_eq!(erased.steps, drawn().steps);
 }
 
 #[test]
