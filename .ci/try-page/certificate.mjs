@@ -185,3 +185,41 @@ visit('the sheet fits on one page', await readFile(join(folder, 'sheet.html'), '
   assert.equal(pdf.toString('latin1').match(/\/Type\s*\/Page\b/g).length, 1);
   assert.deepEqual(await violations(page), []);
 });
+
+const plan = await readFile(join(folder, 'plan.html'), 'utf8');
+
+for (const colorScheme of ['light', 'dark']) {
+  visit(`a plan of instant prizes holds and can be read, ${colorScheme}`, plan, async (page) => {
+    assert.match(await verdict(page, 'follows'), /^Each of \d prizes went to the first eligible entry .* among 144 entries/);
+    assert.equal(await page.locator('#checks li[data-state=holds]').count(), 6);
+    assert.equal(await page.textContent('h1'), 'Chai <b>Bora</b>', 'a name is no markup');
+    assert.match(await page.textContent('#prizes'), /\d of 6 × Airtime <b>1,000<\/b>, 1 of 1 × Simu/);
+    assert.ok(await page.isHidden('#rehearsal'));
+    assert.deepEqual(await violations(page), []);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'it scrolls sideways');
+    await page.screenshot({ path: join(folder, `plan-${colorScheme}.png`), fullPage: true });
+  }, { colorScheme });
+}
+
+visit('an entrant finds what the own entry won', plan, async (page) => {
+  await verdict(page, 'follows');
+  const lookUp = async (time) => {
+    await page.fill('#accepted-at', time);
+    await page.click('#inclusion-form button');
+    return page.textContent('#inclusion-answer');
+  };
+  assert.match(await lookUp('2026-12-23T21:00:00.000Z'), /^Line 1 of the list was accepted then, and won nothing/);
+  const [won, prize] = await page.locator('#winners tbody tr').first().locator('td').allTextContents();
+  assert.ok((await lookUp(won.replace(' UTC', 'Z').replace(' ', 'T'))).endsWith(`won ${prize}.`));
+  assert.match(await lookUp('2026-12-23T21:00:00.001Z'), /^No entry of the list/);
+  assert.match(await lookUp('yesterday'), /is not a time/);
+  assert.deepEqual(await compareSignature(page, signature), ['It is the same signature.', 'holds']);
+});
+
+for (const [what, html, expected] of JSON.parse(await readFile(join(folder, 'forged-plans.json'), 'utf8'))) {
+  visit(`a plan with ${what} is refused`, html, async (page) => {
+    const text = await verdict(page, 'different');
+    assert.ok(text.startsWith('These instant prizes do NOT hold. First difference: ') && text.includes(expected), text);
+    assert.ok(await page.isHidden('#winners'), 'nothing of it is shown');
+  });
+}

@@ -377,6 +377,7 @@ fn an_output_is_the_env_file_of_ops() {
         "DOCS_URL",
         "EVENT_QUEUE_URL",
         "EVIDENCE_BUCKET",
+        "MOMENTS_SECRET_ID",
         "OPENINGS_BUCKET",
         "PARTNER_CONCURRENCY",
         "PARTNER_QUEUE_URL",

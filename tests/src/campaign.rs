@@ -51,6 +51,7 @@ pub fn plain() -> Campaign {
         partner: None,
         consent: None,
         retention: None,
+        instant: None,
         archived: false,
         webhooks: 0,
     }

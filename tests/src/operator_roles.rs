@@ -13,14 +13,14 @@ use crate::iam_guard::{Call, Record, guard};
 use crate::roles::{names, resource_of};
 use crate::template::{resources, service};
 
-/// Each role includes those before it.
-pub const ROLES: [&str; 4] = ["viewer", "reviewer", "operator", "admin"];
+/// Each role includes those before it; `prize` needs an operator's only.
+pub const ROLES: [&str; 5] = ["viewer", "reviewer", "operator", "admin", "prize"];
 
 /// Prefix of operators' access keys, before their role; others may do everything. Storage takes
 /// keys that begin with `local`.
 const OPERATOR: &str = "local-operator-";
 
-static POLICIES: LazyLock<[Vec<Statement>; 4]> = LazyLock::new(|| ROLES.map(policy));
+static POLICIES: LazyLock<[Vec<Statement>; 5]> = LazyLock::new(|| ROLES.map(policy));
 
 /// Uses the terms of [`crate::iam_guard::Call`].
 struct Statement {

@@ -99,6 +99,7 @@ pub(crate) fn names(template: &Value) -> BTreeMap<String, String> {
         [
             ("DrawEvidence", ops_core::EVIDENCE_VARIABLE),
             ("DrawOpenings", ops_core::OPENINGS_VARIABLE),
+            ("MomentsSecret", common::aws::moments_secret::VARIABLE),
         ]
         .map(|(id, variable)| {
             (

@@ -5,6 +5,7 @@ use std::time::Duration;
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
+use super::instant::InstantRules;
 use super::message::MessageOverrides;
 use super::receipt::rules::ReceiptRules;
 use super::{CampaignSlug, PartnerRules, Timestamp};
@@ -29,6 +30,9 @@ pub struct Campaign {
     pub consent: Option<ConsentText>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retention: Option<Retention>,
+    /// What the next plan of winning moments is made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instant: Option<InstantRules>,
     /// Operators' lists leave it out, and it takes no entries. Reversible.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub archived: bool,
@@ -205,6 +209,7 @@ impl Campaign {
             partner: None,
             consent: None,
             retention: None,
+            instant: None,
             archived: false,
             webhooks: 0,
         }

@@ -20,6 +20,7 @@ mod encrypted_keys;
 pub mod entrants;
 pub mod idempotency_keys;
 pub mod instant;
+pub mod instant_plans;
 pub mod partner_leases;
 pub mod rate_limits;
 pub mod receipts;

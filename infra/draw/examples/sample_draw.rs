@@ -15,11 +15,20 @@ mod forgeries;
 )]
 #[path = "../tests/draw/sample.rs"]
 mod sample;
+#[expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    dead_code,
+    reason = "the sample is always the same, and the library verifies it in tests"
+)]
+#[path = "../tests/draw/sample_plan.rs"]
+mod sample_plan;
 
 use std::path::PathBuf;
 use std::{env, fs, io};
 
 use sample::Sample;
+use sample_plan::{FORGED, SamplePlan};
 use serde_json::json;
 
 fn main() -> io::Result<()> {
@@ -53,6 +62,15 @@ fn main() -> io::Result<()> {
     fs::write(
         folder.join("forgeries.json"),
         serde_json::to_string(&pages)?,
+    )?;
+    fs::write(folder.join("plan.html"), SamplePlan::new().certificate())?;
+    let plans: Vec<_> = FORGED
+        .iter()
+        .map(|forged| json!([forged.what, forged.applied().certificate(), forged.expected]))
+        .collect();
+    fs::write(
+        folder.join("forged-plans.json"),
+        serde_json::to_string(&plans)?,
     )?;
     let openings: Vec<_> = (0..sample::ENTRANTS)
         .map(|row| sample.opening(row).to_string())

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use api_docs::ApiDocs;
 use check_code::CheckCode;
 use common::app::job::EventContext;
-use common::aws::{deployment_secret, event_queue, photos, settle_queue};
+use common::aws::{deployment_secret, event_queue, moments_secret, photos, settle_queue};
 use common::clock::Clock;
 use common::config::{ConfigError, Env};
 use common::runtime::http_handler::{ApiHandler, AppContext, BoxFuture, Endpoint, Responder};
@@ -30,7 +30,7 @@ use self::emulators::Emulators;
 use crate::demo::Demo;
 use crate::gateway::Gateway;
 use crate::loopback::{Loopback, Server};
-use crate::secrets::DEPLOYMENT_SECRET;
+use crate::secrets::{DEPLOYMENT_SECRET, MOMENTS_SECRET};
 use crate::sqs::QueueClock;
 use crate::tables;
 use crate::try_page::{Receivers, TryPage};
@@ -43,7 +43,7 @@ const ACCESS_KEY: &str = "local";
 const BUCKETS: [&str; 3] = ["receipt-photos", "draw-evidence", "draw-openings"];
 const QUEUES: [&str; 3] = ["tax-work", "partner-work", "event-work"];
 
-pub const NAMES: [(&str, &str); 7] = {
+pub const NAMES: [(&str, &str); 8] = {
     let [photos, evidence, openings] = BUCKETS;
     let [tax, partner, events] = QUEUES;
     [
@@ -54,6 +54,7 @@ pub const NAMES: [(&str, &str); 7] = {
         (settle_queue::PARTNER_VARIABLE, partner),
         (event_queue::VARIABLE, events),
         (deployment_secret::VARIABLE, DEPLOYMENT_SECRET),
+        (moments_secret::VARIABLE, MOMENTS_SECRET),
     ]
 };
 /// Precedes the names in campaign files.

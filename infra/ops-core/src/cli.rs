@@ -2,6 +2,7 @@
 
 mod campaign;
 mod draw;
+mod instant;
 mod numbers;
 mod phone;
 mod submission;
@@ -23,6 +24,7 @@ pub(crate) use self::campaign::{ApplyArgs, CampaignCommand};
 pub(crate) use self::draw::{
     CallArgs, CallOutcome, DrawArgs, DrawCommand, FreezeArgs, SkipArgs, VerifyArgs, WinnerArgs,
 };
+pub(crate) use self::instant::{InstantCommand, PlanArgs};
 pub(crate) use self::numbers::{CountAction, NumbersArgs};
 pub(crate) use self::phone::{PhoneChangeArgs, PhoneCommand};
 pub(crate) use self::submission::{CorrectionArgs, ListArgs};
@@ -74,6 +76,9 @@ pub(crate) enum Command {
     /// Draw winners so that anyone can check it: freeze the entries of a period, draw, show
     #[command(subcommand)]
     Draw(DrawCommand),
+    /// Give instant prizes at moments that nobody can choose, so that anyone can check it
+    #[command(subcommand)]
+    Instant(InstantCommand),
     /// Export submissions, entrants or winners into a new file; takes about a minute for ten million submissions
     Export(ExportArgs),
     /// Show the numbers of a campaign: entries, outcomes, regions, phones, codes, receipts
@@ -135,6 +140,7 @@ impl Command {
                 | Self::Person(PersonCommand::Find { .. })
                 | Self::Phone(PhoneCommand::List { .. })
                 | Self::Draw(DrawCommand::Verify(_))
+                | Self::Instant(InstantCommand::Show { .. } | InstantCommand::Verify(_))
                 | Self::Webhook(WebhookCommand::List { .. } | WebhookCommand::Deliveries { .. })
         )
     }

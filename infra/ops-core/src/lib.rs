@@ -39,6 +39,7 @@ pub mod export;
 pub mod failure;
 pub mod format;
 mod identity;
+mod instant;
 pub mod keys;
 pub mod pace;
 pub mod people;

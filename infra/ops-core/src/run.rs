@@ -8,8 +8,8 @@ use futures_util::future::BoxFuture;
 use crate::audit::BY_VARIABLE;
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    audit, campaign, code, draw, key, numbers, person, phone, secret, smoke, submission, webhook,
-    whoami,
+    audit, campaign, code, draw, instant, key, numbers, person, phone, secret, smoke, submission,
+    webhook, whoami,
 };
 use crate::export;
 use crate::prelude::*;
@@ -81,6 +81,7 @@ async fn execute(
             code::run(command, &connection::tables(&env).await?, clock, terminal).await
         }
         Command::Draw(command) => Box::pin(draw::run(command, &env, clock, terminal)).await,
+        Command::Instant(command) => Box::pin(instant::run(command, &env, clock, terminal)).await,
         Command::Export(args) => Box::pin(export::run(args, &env, clock, terminal)).await,
         Command::Submission(command) => {
             Box::pin(submission::run(command, &env, clock.now(), terminal)).await

@@ -15,6 +15,7 @@ use common::store::campaigns::Campaigns;
 use common::store::draws::Draws;
 use common::store::entrants::Entrants;
 use common::store::instant::Wins;
+use common::store::instant_plans::Plans;
 use common::store::retention::RetentionTable;
 use common::store::review_locks::ReviewLocks;
 use common::store::statistics::Statistics;
@@ -38,6 +39,7 @@ pub struct Tables {
     pub entrants: Entrants,
     pub statistics: Statistics,
     pub draws: Draws,
+    pub plans: Plans,
     /// Deletion of ended campaigns' personal data; only read.
     pub retention: RetentionTable,
     pub store: SubmissionStore,
@@ -76,6 +78,7 @@ impl Tables {
             entrants: Entrants::from_env(env, client)?,
             statistics: Statistics::from_env(env, client)?,
             draws: Draws::from_env(env, client)?,
+            plans: Plans::from_env(env, client)?,
             retention: RetentionTable::from_env(env, client)?,
             store: SubmissionStore::from_env(env, client)?,
             webhook_endpoints: WebhookEndpoints::from_env(env, &aws)?,

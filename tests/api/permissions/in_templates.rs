@@ -66,13 +66,13 @@ fn functions_and_reviewers_record_wins_and_reach_nothing_else_of_that_table() {
         own.map(|own| json!([own["Action"], own["Condition"]]))
             .collect()
     };
-    let on = |actions: &[&str], keys: &str| {
+    let on = |actions: &[&str], keys: &[&str]| {
         let actions: Vec<_> = actions
             .iter()
             .map(|one| format!("dynamodb:{one}"))
             .collect();
         json!([actions, {
-            "ForAllValues:StringLike": { "dynamodb:LeadingKeys": [keys] },
+            "ForAllValues:StringLike": { "dynamodb:LeadingKeys": keys },
             "Null": { "dynamodb:LeadingKeys": "false" },
         }])
     };
@@ -81,7 +81,7 @@ fn functions_and_reviewers_record_wins_and_reach_nothing_else_of_that_table() {
         let found = rights(&properties["Policies"][0]["PolicyDocument"]);
         functions.extend((!found.is_empty()).then_some((id, found)));
     }
-    let record = vec![on(&["PutItem"], "*#wins")];
+    let record = vec![on(&["PutItem"], &["*#wins"])];
     let expected = [
         "CreateSubmissionRole",
         "SettlePartnersRole",
@@ -90,9 +90,20 @@ fn functions_and_reviewers_record_wins_and_reach_nothing_else_of_that_table() {
     let expected = expected.map(|id| (id, record.clone()));
     assert_eq!(functions, BTreeMap::from(expected));
     for (id, expected) in [
-        ("ViewerPolicy", on(&["GetItem", "Query"], "*#wins")),
-        ("ReviewerPolicy", on(&["PutItem", "UpdateItem"], "*#wins")),
-        ("AdminPolicy", on(&["DeleteItem"], "*#test#wins")),
+        (
+            "ViewerPolicy",
+            on(&["GetItem", "Query"], &["*#wins", "*#plan"]),
+        ),
+        (
+            "ReviewerPolicy",
+            on(&["PutItem", "UpdateItem"], &["*#wins"]),
+        ),
+        (
+            "OperatorPolicy",
+            on(&["GetItem", "UpdateItem"], &["*#state"]),
+        ),
+        ("AdminPolicy", on(&["DeleteItem"], &["*#test#wins"])),
+        ("PrizePolicy", on(&["PutItem"], &["*#plan", "*#state"])),
     ] {
         let document = &template["Resources"][id]["Properties"]["PolicyDocument"];
         assert_eq!(rights(document), [expected], "{id}");

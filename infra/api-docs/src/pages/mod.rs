@@ -84,13 +84,19 @@ const GROUPS: [(&str, &[Page]); 4] = [
         ],
     ),
     (
-        "Draws",
+        "Draws and instant prizes",
         &[
             prose!("/docs/draws", "How winners are drawn", "draws.md"),
             prose!(
                 "/docs/draws/my-entry",
                 "Was my entry in the draw?",
                 "my-entry.md"
+            ),
+            prose!("/docs/instant", "Prizes at winning moments", "instant.md"),
+            prose!(
+                "/docs/instant/my-prize",
+                "How are instant prizes given?",
+                "my-prize.md"
             ),
         ],
     ),

@@ -10,4 +10,5 @@ mod certificate;
 mod forgeries;
 mod instant;
 mod sample;
+mod sample_plan;
 mod tampering;

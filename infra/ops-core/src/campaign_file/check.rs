@@ -67,7 +67,7 @@ impl Checker<'_> {
             }
             (Kind::Bool | Kind::Any, Content::Bool(found)) => Ok(Value::Bool(*found)),
             (Kind::Bool, _) => Err("must be true or false".to_owned()),
-            (Kind::Integer(max), found) => integer(found, max),
+            (Kind::Integer(range), found) => integer(found, &range),
             (Kind::Any, Content::Null) => Ok(Value::Null),
             (Kind::Any, Content::Number(number)) => json_number(number),
             (Kind::Any, Content::Text(_)) => text(&node.content, &JSON_TEXT),
@@ -216,13 +216,14 @@ fn choice(text: Value, words: &[String], schema: &Schema) -> Result<Value, Strin
     Err(format!("must be {} or {last}", words.join(", ")))
 }
 
-fn integer(found: &Content, max: u64) -> Result<Value, String> {
+fn integer(found: &Content, range: &RangeInclusive<u64>) -> Result<Value, String> {
+    let (min, max) = (*range.start(), *range.end());
     let number: Option<i128> = match found {
         Content::Number(number) => number.parse().ok(),
         _ => None,
     };
-    let number = number.filter(|number| *number >= 1);
-    let number = number.ok_or("must be a whole number of at least 1")?;
+    let number = number.filter(|number| *number >= min.into());
+    let number = number.ok_or_else(|| format!("must be a whole number of at least {min}"))?;
     let number = u64::try_from(number).ok().filter(|number| *number <= max);
     let number = number.ok_or_else(|| format!("must be a whole number of at most {max}"))?;
     Ok(Value::from(number))

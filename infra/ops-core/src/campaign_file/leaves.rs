@@ -62,7 +62,8 @@ fn walk(
         (Kind::List(_, item), Value::Array(values)) if matches!(item.kind(), Kind::Object) => {
             for value in values {
                 // Unique in a list.
-                let name = value.get("key").or_else(|| value.get("name"));
+                let named = ["key", "name", "from"];
+                let name = named.iter().find_map(|name| value.get(name));
                 let name = name.and_then(Value::as_str).unwrap_or_default();
                 walk(format!("{path}[{name}]"), item, value, leaf);
             }

@@ -68,7 +68,7 @@ fn in_words(schema: &Schema, example: &str) -> String {
         Kind::Text(_) if schema.pattern.is_some() => format!("such as `{example}`"),
         Kind::Text(chars) => format!("{} to {} characters", chars.start(), chars.end()),
         Kind::Bool => "`true` or `false`".to_owned(),
-        Kind::Integer(max) => format!("1 to {max}"),
+        Kind::Integer(range) => format!("{} to {}", range.start(), range.end()),
         Kind::Choice(words) => listed(&words.iter().map(String::as_str).collect::<Vec<_>>()),
         Kind::Object => "fields".to_owned(),
         Kind::List(max, item) if matches!(item.kind(), Kind::Object) => {

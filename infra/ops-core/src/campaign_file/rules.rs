@@ -1,5 +1,7 @@
 //! Formats of texts, and what holds between fields.
 
+use common::domain::campaign::Window;
+use common::domain::instant::PlanProblem;
 use common::domain::partner::PartnerRules;
 use common::domain::partner::pointer::Pointer;
 use common::domain::partner::reply::MAX_CODE_CHARS;
@@ -10,6 +12,8 @@ use super::check::{closest, listed};
 use super::fields::outcomes;
 use super::join;
 use super::schema::Schema;
+use crate::cli::Moment;
+use crate::instant::header;
 use crate::prelude::*;
 
 /// Items hold 400 KB; a campaign's JSON is never smaller than its item.
@@ -96,6 +100,9 @@ pub(super) fn check(file: &Field<'_>) {
     let receipt = file.get("receipt");
     receipt.as_ref().inspect(|receipt| check_receipt(receipt));
     check_entries(file, receipt.as_ref());
+    if let Some(instant) = file.get("instant") {
+        check_instant(file, &instant);
+    }
     let partner = file.get("partner");
     partner.as_ref().inspect(|partner| check_partner(partner));
     // A wrong `code` does not tell if a `partner` block is allowed.
@@ -118,6 +125,34 @@ pub(super) fn check(file: &Field<'_>) {
         receipt.problem(
             "cannot go together with codes that a partner checks; remove it, or let the service check codes",
         );
+    }
+}
+
+/// Each rule of a plan, at the field that breaks it.
+fn check_instant(file: &Field<'_>, instant: &Field<'_>) {
+    for days in instant.list("days") {
+        for name in ["from", "to"] {
+            days.parse(name, |text| text.parse::<Moment>());
+        }
+    }
+    let rules = serde_json::from_value(instant.value.clone());
+    let (Ok(rules), Some(Ok(zone))) = (rules, file.get("timezone").map(|zone| zone.text().parse()))
+    else {
+        return;
+    };
+    let window = |name| file.get("window")?.get(name)?.text().parse().ok();
+    let window = Window {
+        start: window("start"),
+        end: window("end"),
+    };
+    for PlanProblem { field, message } in header::problems_of_file(&rules, zone, window) {
+        // The innermost part that the file has.
+        let mut path = join("instant", &field);
+        while !file.lines.contains_key(&path) {
+            path.truncate(path.rfind(['.', '[']).unwrap_or_default());
+        }
+        let line = file.lines.get(&path).copied().unwrap_or(1);
+        file.problems.add(line, &join("instant", &field), message);
     }
 }
 

@@ -132,6 +132,7 @@ pub(super) struct Schema {
     additional_properties: Box<Option<Self>>,
     min_length: usize,
     max_length: usize,
+    minimum: u64,
     maximum: u64,
     max_items: usize,
     max_properties: usize,
@@ -141,8 +142,7 @@ pub(super) enum Kind<'a> {
     /// Characters.
     Text(RangeInclusive<usize>),
     Bool,
-    /// A maximum; the minimum is 1.
-    Integer(u64),
+    Integer(RangeInclusive<u64>),
     Choice(&'a [String]),
     Object,
     /// Maximum length.
@@ -177,7 +177,7 @@ impl Schema {
         ) {
             ("string", ..) => Kind::Text(self.min_length..=self.max_length),
             ("boolean", ..) => Kind::Bool,
-            ("integer", ..) => Kind::Integer(self.maximum),
+            ("integer", ..) => Kind::Integer(self.minimum..=self.maximum),
             ("array", Some(item), _) => Kind::List(self.max_items, item),
             ("object", _, Some(item)) => Kind::Map(self.max_properties, item),
             ("object", ..) => Kind::Object,

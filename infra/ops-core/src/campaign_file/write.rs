@@ -173,6 +173,13 @@ receipt:
   draw_period: weekly
 consent: { version: "2026", en: "I agree: yes", sw: "Nakubali\n\nsana" }
 retention: { phones_days: 365, photos_days: 3650 }
+instant:
+  prizes: ["Airtime: 1,000", "7"]
+  caps: { total: 2, day: 1 }
+  curves: { evening: [0, 3, 1] }
+  days:
+    - { from: 2026-01-02, to: 2026-01-04, curve: evening, prizes: [5, 0] }
+    - { from: 2026-01-05T00:00, to: 2026-01-05T12:00:00+03:00, prizes: [0, 1] }
 "##;
     pub(in super::super) const PARTNER: &str = r#"
 slug: demo

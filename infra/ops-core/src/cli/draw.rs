@@ -133,7 +133,7 @@ fn skip_reason(text: &str) -> Result<SkipReason, String> {
 
 #[derive(Args)]
 pub(crate) struct VerifyArgs {
-    /// Folder with entries.csv, header.json, commitment.txt, result.json and, with the certificate, log.json
+    /// Folder with the published files
     #[arg(value_name = "FOLDER")]
     pub(crate) path: PathBuf,
     /// The commitment that you copied before the round; spaces do not matter

@@ -6,6 +6,7 @@ pub(crate) mod audit;
 pub(crate) mod campaign;
 pub(crate) mod code;
 pub(crate) mod draw;
+pub(crate) mod instant;
 pub(crate) mod key;
 pub(crate) mod numbers;
 pub(crate) mod person;

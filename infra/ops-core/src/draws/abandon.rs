@@ -86,7 +86,7 @@ async fn is_logged(
     draw: &Draw,
     first: &OperatorDecision,
 ) -> Result<bool> {
-    let rows = logged(tables, scope, draw, ABANDON).await?;
+    let rows = logged(tables, scope, draw.frozen_at, &draw.commitment, ABANDON).await?;
     let is_theirs = |(row, details): &(AuditRow, Value)| {
         is_proposal(details)
             && row.at == first.at
@@ -95,7 +95,7 @@ async fn is_logged(
     Ok(rows.iter().any(is_theirs))
 }
 
-fn is_proposal(details: &Value) -> bool {
+pub(crate) fn is_proposal(details: &Value) -> bool {
     details.get("proposal") != Some(&Value::Bool(false))
 }
 
@@ -109,7 +109,7 @@ pub(super) async fn is_decided(
     if !published.keys().any(|name| name.starts_with(ABANDONED)) {
         return Ok(false);
     }
-    let rows = logged(tables, scope, draw, ABANDON).await?;
+    let rows = logged(tables, scope, draw.frozen_at, &draw.commitment, ABANDON).await?;
     let decision = |row: &AuditRow| OperatorDecision {
         by: row.entry.by.clone().unwrap_or_default(),
         at: row.at,

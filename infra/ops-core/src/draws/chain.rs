@@ -2,6 +2,8 @@
 
 use std::num::NonZeroU32;
 
+use common::config;
+use common::domain::retry::RetrySpeedup;
 use common::upstream::http_client::Addresses;
 use draw::beacon::Relays;
 use reqwest::Url;
@@ -86,6 +88,15 @@ pub(crate) fn relays(env: &Env, named: Option<Url>) -> Result<Relays> {
         Some(url) => Relays::new(vec![url], Addresses::Any),
         None => Relays::public(),
     })
+}
+
+/// Rounds of drand's quicknet are never sped up.
+pub(crate) fn speedup(env: &Env, chain: &Chain) -> Result<RetrySpeedup, ConfigError> {
+    if chain.is_quicknet() {
+        Ok(RetrySpeedup::default())
+    } else {
+        config::retry_speedup(env)
+    }
 }
 
 pub(crate) fn described(hash: &str) -> String {

@@ -58,11 +58,19 @@ impl DrawFiles {
             campaign,
             environment,
         } = scope;
+        Self::in_folder(
+            tables,
+            format!("{campaign}/{environment}/{name}/{commitment}/"),
+        )
+    }
+
+    /// The folder ends in a slash.
+    pub(crate) fn in_folder(tables: &Tables, folder: String) -> Result<Self, ConfigError> {
         Ok(Self {
             s3: tables.s3(),
             evidence: tables.env.required(EVIDENCE_VARIABLE)?,
             openings: tables.env.required(OPENINGS_VARIABLE)?,
-            folder: format!("{campaign}/{environment}/{name}/{commitment}/"),
+            folder,
         })
     }
 

@@ -12,7 +12,6 @@ use std::fs;
 use std::future::pending;
 use std::io::BufWriter;
 
-use common::config;
 use common::domain::draw::FreezeLock;
 use common::domain::retry::RetrySpeedup;
 use draw::{Algorithm, Frozen, OtherDraw, Period, Rows};
@@ -20,7 +19,8 @@ use draw::{Algorithm, Frozen, OtherDraw, Period, Rows};
 pub(super) use self::failures::not_frozen;
 use self::failures::{already_frozen, given_up, stopped, too_late};
 pub use self::plan::FreezePlan;
-use self::plan::{MIN_NOTICE, refuse_without_phones};
+pub(crate) use self::plan::MIN_NOTICE;
+use self::plan::refuse_without_phones;
 use super::entries::{self, ReadReport};
 use super::prelude::*;
 use super::publish::publish;
@@ -116,12 +116,7 @@ pub async fn begin(
         };
     }
     let chain = chain::configured(&tables.env)?;
-    // Draws on drand's quicknet are never sped up.
-    let speedup = if chain.is_quicknet() {
-        RetrySpeedup::default()
-    } else {
-        config::retry_speedup(&tables.env)?
-    };
+    let speedup = chain::speedup(&tables.env, &chain)?;
     plan.check(now, speedup)?;
     plan.check_over(storage_time(tables).await?, speedup)?;
     let lock = freeze_lock::begin(tables, &plan.scope, &plan.name, now).await?;

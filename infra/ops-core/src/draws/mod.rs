@@ -34,9 +34,11 @@ pub mod shown;
 mod storage_time;
 pub(crate) mod verify;
 
+pub(crate) use self::abandon::is_proposal;
 pub use self::certificate::sheet;
 pub use self::chain::public_address;
 pub use self::entries::ReadReport;
+pub(crate) use self::storage_time::storage_time;
 use chrono::TimeDelta;
 pub use draw::{Header, Prize};
 
@@ -61,11 +63,12 @@ pub(crate) fn is_in_period(draw: &Draw, accepted_at: Timestamp) -> bool {
     })
 }
 
-/// The rows of the audit log since the freeze about an action with this draw, with their details.
-async fn logged(
+/// The rows of the audit log since then about an action with this commitment, with their details.
+pub(crate) async fn logged(
     tables: &Tables,
     scope: &Scope,
-    draw: &Draw,
+    since: Timestamp,
+    commitment: &str,
     action: &str,
 ) -> Result<Vec<(AuditRow, Value)>> {
     /// Rows are by the day of operators' clocks.
@@ -79,17 +82,17 @@ async fn logged(
         action: Some(action.to_owned()),
         ..RowFilter::default()
     };
-    let from = DateTime::from(draw.frozen_at).date_naive() - MAX_CLOCK_ERROR;
+    let from = DateTime::from(since).date_naive() - MAX_CLOCK_ERROR;
     let to = last.max(from) + MAX_CLOCK_ERROR;
     let rows = audit::rows(tables, &filter, from, to, Tz::UTC).await?;
-    let of_draw = |stored: StoredAuditRow| {
+    let with_commitment = |stored: StoredAuditRow| {
         let row = stored.row?;
         let details: Value = serde_json::from_str(&row.entry.details).ok()?;
-        let is_of_draw = row.entry.environment == Some(scope.environment.to_string())
-            && details.get("commitment").and_then(Value::as_str) == Some(&draw.commitment);
-        is_of_draw.then_some((row, details))
+        let is_about = row.entry.environment == Some(scope.environment.to_string())
+            && details.get("commitment").and_then(Value::as_str) == Some(commitment);
+        is_about.then_some((row, details))
     };
-    Ok(rows.into_iter().filter_map(of_draw).collect())
+    Ok(rows.into_iter().filter_map(with_commitment).collect())
 }
 
 /// The time of the next step. Verifiers refuse a log whose steps precede what led to them, as they

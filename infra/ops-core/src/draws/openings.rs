@@ -79,7 +79,7 @@ impl Rows {
         openings.retain(|row, _| !early.contains(row));
         let logged = match erased.is_empty() {
             true => Vec::new(),
-            false => logged(tables, scope, draw, ERASE).await?,
+            false => logged(tables, scope, draw.frozen_at, &draw.commitment, ERASE).await?,
         };
         let audit_row = |row, is_late: bool| {
             let mut of_row = logged.iter().filter(|(_, details)| {

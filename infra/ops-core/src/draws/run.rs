@@ -57,17 +57,10 @@ pub async fn run(
     }
     let (chain, _) = published_in_time(tables, scope, draw, &files).await?;
     let zone = tables.zone(scope).await?;
-    let round = match source {
-        Some(RoundSource::File(path)) => {
-            let reply = fs::read(&path).map_err(Failure::from_io(&path, "reading"))?;
-            verified(&chain, draw, &reply, &path.display())?
-        }
-        Some(RoundSource::Reply(reply)) => verified(&chain, draw, reply.as_bytes(), &"the reply")?,
-        Some(RoundSource::Relay(relay)) => {
-            fetch(tables, &chain, draw, Some(relay), zone, clock, terminal).await?
-        }
-        None => fetch(tables, &chain, draw, None, zone, clock, terminal).await?,
-    };
+    if !matches!(source, Some(RoundSource::File(_) | RoundSource::Reply(_))) {
+        wait(draw, zone, clock, terminal).await;
+    }
+    let round = round(&tables.env, &chain, draw.round, source).await?;
     let committed = files.committed(draw).await?;
     let result = committed.run(round.number(), round.signature());
     let result = result.map_err(unreadable(draw))?;
@@ -138,33 +131,47 @@ pub(super) fn recorded(
     Ok((result, json))
 }
 
+/// A verified round that was given already.
+pub(crate) async fn round(
+    env: &Env,
+    chain: &Chain,
+    number: NonZeroU64,
+    source: Option<RoundSource>,
+) -> Result<VerifiedRound> {
+    let relay = match source {
+        Some(RoundSource::File(path)) => {
+            let reply = fs::read(&path).map_err(Failure::from_io(&path, "reading"))?;
+            return verified(chain, number, &reply, &path.display());
+        }
+        Some(RoundSource::Reply(reply)) => {
+            return verified(chain, number, reply.as_bytes(), &"the reply");
+        }
+        Some(RoundSource::Relay(relay)) => Some(relay),
+        None => None,
+    };
+    let timeout = config::retry_speedup(env)?.apply(RELAY_TIMEOUT);
+    let relays = chain::relays(env, relay)?;
+    let fetched = relays.fetch_within(timeout, chain, number).await;
+    fetched.map_err(|error| failure!("round_unavailable", "{error} (--beacon URL-OR-FILE)"))
+}
+
 fn verified(
     chain: &Chain,
-    draw: &Draw,
+    number: NonZeroU64,
     reply: &[u8],
     source: &dyn Display,
 ) -> Result<VerifiedRound> {
-    chain.verify_reply(draw.round, reply).map_err(|error| {
+    chain.verify_reply(number, reply).map_err(|error| {
         failure!(
             "signature_invalid",
-            "{source} {error}; take the whole reply of a relay, from its address {}/public/{}",
-            draw.chain,
-            draw.round
+            "{source} {error}; take the whole reply of a relay, from its address {}/public/{number}",
+            chain.hash()
         )
     })
 }
 
-/// Waits for the round, and asks relays for it. Writes nothing, so Ctrl-C can end it.
-async fn fetch(
-    tables: &Tables,
-    chain: &Chain,
-    draw: &Draw,
-    relay: Option<Url>,
-    zone: Tz,
-    clock: &Clock,
-    terminal: &mut Terminal<'_>,
-) -> Result<VerifiedRound> {
-    let relays = chain::relays(&tables.env, relay)?;
+/// Waits for the round. Writes nothing, so Ctrl-C can end it.
+async fn wait(draw: &Draw, zone: Tz, clock: &Clock, terminal: &mut Terminal<'_>) {
     let mut shown = None;
     while clock.now() < draw.round_at {
         let left = draw.round_at.since(clock.now());
@@ -177,7 +184,4 @@ async fn fetch(
         }
         clock.sleep(TICK.min(left)).await;
     }
-    let timeout = config::retry_speedup(&tables.env)?.apply(RELAY_TIMEOUT);
-    let fetched = relays.fetch_within(timeout, chain, draw.round).await;
-    fetched.map_err(|error| failure!("round_unavailable", "{error} (--beacon URL-OR-FILE)"))
 }

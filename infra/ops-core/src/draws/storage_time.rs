@@ -30,7 +30,7 @@ impl Intercept for DateOfReply {
 }
 
 /// In whole seconds, rounded down.
-pub(super) async fn storage_time(tables: &Tables) -> Result<Timestamp> {
+pub(crate) async fn storage_time(tables: &Tables) -> Result<Timestamp> {
     const ACTION: &str = "asking the storage for its time";
     let date = DateOfReply::default();
     let evidence = tables.env.required(EVIDENCE_VARIABLE)?;

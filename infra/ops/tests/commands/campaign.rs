@@ -88,6 +88,7 @@ async fn a_campaign_is_shown_in_the_words_of_its_file() {
     messages.sw             the service's words
     receipt                 it takes no receipts
     consent                 it has no text of its own
+    instant                 none
     status                  live
     phones                  kept, no limit set
     photos                  no limit set here: deleted the stack's PhotoRetentionDays after their upload (usually 180)

@@ -25,6 +25,7 @@ mod draw;
 mod draw_verify;
 mod draw_walk;
 mod export;
+mod instant;
 mod key;
 mod numbers;
 mod person;

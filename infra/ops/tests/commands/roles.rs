@@ -29,6 +29,7 @@ use crate::console::Served;
 use crate::console::review::{Screen, answer_to};
 use crate::draw::stored::{Record, number, text};
 use crate::draw::{entered, freeze};
+use crate::instant;
 use crate::review::{CODE, as_it_is, photo, typed, with_receipt};
 use crate::submission::{submission, waiting, write};
 use crate::support::{CHAI, Ended, NOW, Stack, chai, live, run};
@@ -122,7 +123,8 @@ async fn erasable(stack: &Stack) -> &'static str {
 async fn tested(stack: &Stack) {
     let (scope, key) = (chai(Environment::Test), CodeKey::Minted(0));
     let code_key = Some(key.in_scope(&scope));
-    let accepted = submission(SubmissionStatus::accepted(1, None), code_key);
+    let won = SubmissionStatus::accepted(1, Some("A kettle".to_owned()));
+    let accepted = submission(won, code_key);
     write(stack, &Submission { scope, ..accepted }, Some(&key)).await;
 }
 
@@ -140,7 +142,8 @@ async fn commands(stack: &Stack, role: &str, turn: u64) -> String {
         "viewer" => Box::pin(of_viewer(stack, turn)).await,
         "reviewer" => Box::pin(of_reviewer(stack, turn)).await,
         "operator" => Box::pin(of_operator(stack, turn)).await,
-        _ => Box::pin(of_admin(stack)).await,
+        "admin" => Box::pin(of_admin(stack)).await,
+        _ => Box::pin(of_prize(stack)).await,
     }
 }
 
@@ -192,6 +195,7 @@ submission revoke {accepted} --why mistake"
 }
 
 async fn of_operator(stack: &Stack, turn: u64) -> String {
+    planned(stack).await;
     let scope = format!("{CAMPAIGN} --environment live");
     let issued = stack
         .json(format!("key issue {CAMPAIGN} --environment test"))
@@ -267,6 +271,11 @@ draw confirm {draw} --winner 2
 draw hand-over {draw} --winner 2
 draw certificate {draw} --output {folder}/page.html
 phone unblock {CAMPAIGN} --why mistake 0712345678
+instant arm {PLANNED}
+instant show {PLANNED}
+instant stop {PLANNED} --why checks
+instant start {PLANNED} --why checked
+instant stop {PLANNED} --why ended
 webhook add {scope} --url '{url}'
 webhook test {endpoint}
 webhook replay {scope} --event {event}
@@ -277,6 +286,24 @@ webhook start {endpoint}
 webhook remove {endpoint} --yes
 audit list"
     )
+}
+
+const PLANNED: &str = "--campaign chai-bora-2026 --environment test";
+
+/// A plan whose round is there.
+async fn planned(stack: &Stack) {
+    stack.apply(instant::chai_with_prizes()).await;
+    let plan = instant::plan(stack, PLANNED, "planned");
+    stack.fine(plan).await;
+    stack.clock.advance(instant::NOTICE);
+}
+
+/// After those of the operator: their plan is stopped.
+async fn of_prize(stack: &Stack) -> String {
+    stack.apply(instant::chai_with_prizes()).await;
+    let reveal = instant::reveal(stack, PLANNED, "revealed");
+    let plan = instant::plan(stack, instant::LIVE, "plan");
+    format!("{reveal}\n{plan}")
 }
 
 async fn of_admin(stack: &Stack) -> String {
@@ -428,7 +455,7 @@ async fn missing_right_is_named_and_nothing_is_changed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoami_names_identity_stack_and_role() {
     let stack = guarded(&iam_guard::Record::default()).await;
-    for (index, role) in ROLES.iter().enumerate() {
+    for (index, role) in ROLES.iter().take(4).enumerate() {
         let said = run_as(&stack, role, "whoami --json").await.json();
         let identity = format!("arn:aws:iam::000000000000:user/{}", access_key_of(role));
         assert_eq!(said["identity"], identity);

@@ -18,6 +18,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Receipts", &["receipt"]),
     ("A partner that checks codes", &["partner"]),
     ("Texts for consumers", &["messages", "consent"]),
+    ("Instant prizes", &["instant"]),
     ("Personal data", &["retention"]),
 ];
 

@@ -49,7 +49,10 @@ fn text(value: &Value, schema: &Schema, zone: Tz) -> String {
         (Value::String(text), Kind::Any) => flow(&json!(text), schema),
         (Value::String(text), _) => text.clone(),
         (Value::Bool(is_on), Kind::Bool) => if *is_on { ON } else { "" }.to_owned(),
-        (Value::Array(items), Kind::List(_, item)) => lines::write(items, item),
+        (Value::Array(items), Kind::List(_, item)) if matches!(item.kind(), Kind::Object) => {
+            lines::write(items, item)
+        }
+        (Value::Array(_), _) => flow(value, schema),
         (Value::Object(fields), Kind::Map(_, item)) => {
             let line = |(name, value)| format!("{}: {}\n", json!(name), flow(value, item));
             fields.iter().map(line).collect()

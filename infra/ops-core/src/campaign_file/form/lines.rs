@@ -46,11 +46,15 @@ fn cells(path: &str, line: usize, text: &str, item: &Schema, problems: &Problems
     let filled = filled.filter(|(_, cell)| !cell.is_empty());
     let entry = |((name, schema), cell): ((&str, &Schema), &str)| {
         let content = match schema.kind() {
-            Kind::List(..) => {
+            Kind::List(_, item) => {
+                let is_number = matches!(item.kind(), Kind::Integer(_));
                 let inner = cell.split(INNER).map(str::trim);
                 let inner = inner.filter(|inner| !inner.is_empty());
-                let text = |inner: &str| node(line, Content::Text(inner.to_owned()));
-                Content::List(inner.map(text).collect())
+                let content = |inner: &str| match is_number {
+                    true => number(inner.to_owned()),
+                    false => Content::Text(inner.to_owned()),
+                };
+                Content::List(inner.map(|inner| node(line, content(inner))).collect())
             }
             Kind::Integer(_) => number(cell.to_owned()),
             _ => Content::Text(cell.to_owned()),
@@ -97,7 +101,10 @@ fn cell(value: &Value) -> Option<String> {
         Value::Array(items) => {
             let inner: Option<Vec<_>> = items
                 .iter()
-                .map(|item| holds(item.as_str()?, &[SEPARATOR, INNER]))
+                .map(|item| match item {
+                    Value::Number(number) => Some(number.to_string()),
+                    item => holds(item.as_str()?, &[SEPARATOR, INNER]),
+                })
                 .collect();
             Some(inner?.join(&format!("{INNER} ")))
         }

@@ -64,10 +64,12 @@ fn inner(path: &str, block: &'static Schema) -> Vec<Part> {
             Kind::Bool => PartKind::Flag,
             Kind::Text(_) if schema.is_time => PartKind::Time,
             Kind::Text(chars) => PartKind::Text(*chars.end()),
-            Kind::Integer(max) => PartKind::Number(max),
+            Kind::Integer(range) => PartKind::Number(*range.end()),
             Kind::Choice(words) => PartKind::Choice(words),
-            Kind::List(_, item) => PartKind::Lines(item.fields().map(|(name, _)| name).collect()),
-            Kind::Map(..) | Kind::Any => PartKind::Yaml,
+            Kind::List(_, item) if matches!(item.kind(), Kind::Object) => {
+                PartKind::Lines(item.fields().map(|(name, _)| name).collect())
+            }
+            Kind::List(..) | Kind::Map(..) | Kind::Any => PartKind::Yaml,
             Kind::Object if schema.holds.is_some() => PartKind::Texts(inner(&path, schema)),
             Kind::Object if is_switched(schema) => PartKind::Switched(inner(&path, schema)),
             Kind::Object => PartKind::Block(inner(&path, schema)),
@@ -164,10 +166,10 @@ impl Reader<'_> {
             Kind::Text(_) if schema.is_time => Some(Content::Text(self.time(text))),
             Kind::Text(_) | Kind::Choice(_) => Some(Content::Text(text)),
             Kind::Integer(_) => Some(number(text)),
-            Kind::List(_, item) => {
+            Kind::List(_, item) if matches!(item.kind(), Kind::Object) => {
                 Some(Content::List(lines::read(path, &text, item, self.problems)))
             }
-            Kind::Map(..) | Kind::Any => match tree::parse(&text) {
+            Kind::List(..) | Kind::Map(..) | Kind::Any => match tree::parse(&text) {
                 Ok(found) => found.map(|found| found.content),
                 Err(tree::InvalidTree { line, message }) => {
                     self.problems.add(line, path, message);

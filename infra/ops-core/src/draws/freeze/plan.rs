@@ -7,7 +7,7 @@ use crate::draws::header;
 use crate::draws::prelude::*;
 
 /// Time to read the commitment out, before the round.
-pub(super) const MIN_NOTICE: Duration = Duration::from_secs(10 * 60);
+pub(crate) const MIN_NOTICE: Duration = Duration::from_secs(10 * 60);
 /// All entries are written by then after a period's end: far more than a settling step takes.
 const MAX_WRITE_DELAY: Duration = Duration::from_secs(5 * 60);
 

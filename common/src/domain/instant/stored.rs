@@ -1,0 +1,157 @@
+//! Records of the table `instant` that operators write: plans, and which of them counts.
+
+use serde::{Deserialize, Serialize};
+
+use super::plan::{Plan, UnreadablePlan};
+use crate::domain::digest::{Digest, RoundSignature};
+use crate::domain::draw::Operator;
+use crate::domain::{OperatorDecision, Timestamp};
+
+/// A published plan; never changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredPlan {
+    pub commitment: Digest,
+    /// Its secret is derived from the scope and this.
+    pub name: String,
+    /// The published bytes.
+    pub header: String,
+    pub planned_at: Timestamp,
+    pub planned_by: Operator,
+}
+
+/// The plan of a scope that counts, and whether prizes are given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanState {
+    /// Its commitment.
+    pub plan: Digest,
+    pub open: bool,
+    /// `None` before it is armed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<PlanRound>,
+    /// Openings and stops, oldest first.
+    #[serde(default)]
+    pub changes: Vec<PlanChange>,
+    /// True if it follows another plan of the scope, so that two people start it.
+    #[serde(default)]
+    pub follows_another: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<PlanRequest>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revealed_at: Option<Timestamp>,
+    /// Of changes by operators; claims leave it.
+    pub revision: u64,
+    /// Prizes given and not given back, by prize: attributes of their own.
+    #[serde(skip)]
+    pub given: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanRound {
+    pub signature: RoundSignature,
+    pub randomness: Digest,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanChange {
+    pub at: Timestamp,
+    pub open: bool,
+    pub by: String,
+}
+
+text_enum! {
+    /// What two people decide.
+    pub enum PlanAct {
+        Start = "start",
+        Reveal = "reveal",
+    }
+}
+
+/// A second person has to ask for the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanRequest {
+    pub act: PlanAct,
+    pub decision: OperatorDecision,
+}
+
+impl StoredPlan {
+    pub fn plan(&self) -> Result<Plan, UnreadablePlan> {
+        let plan = Plan::read(&self.header)?;
+        if plan.commitment() == self.commitment {
+            Ok(plan)
+        } else {
+            Err(UnreadablePlan::OtherForm)
+        }
+    }
+}
+
+impl PlanState {
+    pub fn closed(plan: Digest, before: Option<&Self>) -> Self {
+        Self {
+            plan,
+            open: false,
+            round: None,
+            changes: Vec::new(),
+            follows_another: before.is_some_and(|before| before.round.is_some()),
+            request: None,
+            revealed_at: None,
+            revision: before.map_or(0, |before| before.revision) + 1,
+            given: Vec::new(),
+        }
+    }
+
+    /// A next revision without a request.
+    #[must_use]
+    pub fn next(&self) -> Self {
+        Self {
+            revision: self.revision.saturating_add(1),
+            request: None,
+            ..self.clone()
+        }
+    }
+
+    #[must_use]
+    pub fn turned(&self, open: bool, at: Timestamp, by: String) -> Self {
+        let mut next = self.next();
+        next.open = open;
+        // A clock that is behind must not make a stop that ends before it begins.
+        let at = self.changes.last().map_or(at, |last| last.at.max(at));
+        next.changes.push(PlanChange { at, open, by });
+        next
+    }
+
+    /// Spans of at least a millisecond in which nothing could be won, up to `end`.
+    pub fn stops(&self, first: Timestamp, end: Timestamp) -> Vec<(Timestamp, Timestamp)> {
+        let mut stops = Vec::new();
+        let mut closed = Some(first);
+        for change in &self.changes {
+            if change.open {
+                stops.extend(closed.take().map(|from| (from, change.at)));
+            } else if closed.is_none() {
+                closed = Some(change.at.max(first));
+            }
+        }
+        stops.extend(closed.map(|from| (from, end)));
+        stops.retain(|(from, to)| from < to);
+        stops
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stops_are_the_times_between_openings() {
+        let at = Timestamp::from_millis;
+        let plan = Digest::from_parts(&[]);
+        let mut state = PlanState::closed(plan, None);
+        let stops = |state: &PlanState| state.stops(at(10), at(100));
+        assert_eq!(stops(&state), [(at(10), at(100))]);
+        for (open, time) in [(true, 5), (false, 20), (true, 30), (false, 25)] {
+            state = state.turned(open, at(time), "asha".to_owned());
+        }
+        assert_eq!(stops(&state), [(at(20), at(30)), (at(30), at(100))]);
+        assert_eq!(state.revision, 5);
+        assert!(!PlanState::closed(plan, Some(&state)).follows_another);
+    }
+}

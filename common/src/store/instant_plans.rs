@@ -1,0 +1,97 @@
+//! Plans of winning moments in the table `instant`: `…#plan` by commitment, and `…#state`.
+
+use super::instant::SORT;
+use super::table::all;
+use super::write::Write;
+use super::{Item, StoreResult, from_record, text, transaction};
+use crate::domain::Scope;
+use crate::domain::digest::Digest;
+use crate::domain::instant::{PlanState, StoredPlan};
+
+const READING: &str = "reading the plan of instant prizes";
+const WRITING: &str = "writing the plan of instant prizes";
+const STATE: &str = "state";
+const REVISION: &str = "revision";
+
+store! {
+    Plans, instant
+}
+
+impl Plans {
+    pub async fn get(&self, scope: &Scope, commitment: Digest) -> StoreResult<Option<StoredPlan>> {
+        let found = self.item(plan_key(scope), commitment.to_string()).await?;
+        found.map(|item| from_record(item, READING)).transpose()
+    }
+
+    /// All plans that were published, in no order.
+    pub async fn list(&self, scope: &Scope) -> StoreResult<Vec<StoredPlan>> {
+        let values = [(":part", text(plan_key(scope)))];
+        let query = self.table.query("#part = :part", values);
+        let items = all(query.consistent_read(true), READING).await?.into_iter();
+        items.map(|item| from_record(item, READING)).collect()
+    }
+
+    pub async fn state(&self, scope: &Scope) -> StoreResult<Option<PlanState>> {
+        let found = self.item(state_key(scope), STATE.to_owned()).await?;
+        found.map(read_state).transpose()
+    }
+
+    /// The plan, and the state that points to it. False if the state changed since `before`.
+    pub async fn create(
+        &self,
+        scope: &Scope,
+        plan: &StoredPlan,
+        before: Option<&PlanState>,
+    ) -> StoreResult<bool> {
+        let put = self.table.put(plan_key(scope), plan);
+        let put = put.sort(SORT, plan.commitment.to_string());
+        let after = PlanState::closed(plan.commitment, before);
+        let state = self.table.put(state_key(scope), &after).sort(SORT, STATE);
+        let state = when_seen(state, before);
+        transaction::write_all(vec![put.when_absent(SORT), state], WRITING).await
+    }
+
+    /// False if an operator changed it since `before`.
+    pub async fn change(
+        &self,
+        scope: &Scope,
+        before: &PlanState,
+        after: &PlanState,
+    ) -> StoreResult<bool> {
+        let update = self.table.update(state_key(scope)).sort(SORT, STATE);
+        let update = update.change(Some(before), after);
+        when_seen(update, Some(before)).send(WRITING).await
+    }
+
+    async fn item(&self, part: String, record: String) -> StoreResult<Option<Item>> {
+        let mut key = self.table.key(part);
+        key.insert(SORT.to_owned(), text(record));
+        self.table.get_item(key, READING).await
+    }
+}
+
+fn when_seen(write: Write, before: Option<&PlanState>) -> Write {
+    match before {
+        Some(before) => write.when_equal(REVISION, before.revision),
+        None => write.when_absent(SORT),
+    }
+}
+
+fn read_state(item: Item) -> StoreResult<PlanState> {
+    let given = |prize: usize| {
+        let value = item.get(&format!("given_{prize}"))?.as_n().ok()?;
+        value.parse::<u32>().ok()
+    };
+    let given = (0..20).map(|prize| given(prize).unwrap_or_default());
+    let given = given.collect();
+    let state = from_record(item, READING)?;
+    Ok(PlanState { given, ..state })
+}
+
+fn plan_key(scope: &Scope) -> String {
+    scope.key("plan")
+}
+
+fn state_key(scope: &Scope) -> String {
+    scope.key(STATE)
+}

@@ -1,0 +1,157 @@
+//! Ends a plan for good: publishes its secret, and its entries.
+
+use common::domain::instant::{PlanAct, PlanState};
+use draw::{PlanCertificate, PlanResult, Stop, VERIFY_PY, rows_csv};
+
+use super::{FoundPlan, ROWS, SECRET, plan_secret, request, rows};
+use crate::draws::files::{COMMITMENT, HEADER, NewFolder, RESULT};
+use crate::prelude::*;
+
+pub(crate) const CERTIFICATE: &str = "certificate.html";
+const PROGRAM: &str = "verify.py";
+
+/// Writes the folder of a revealed plan; `false` while a second person has to ask for it.
+pub(crate) async fn reveal(
+    tables: &Tables,
+    campaign: &Campaign,
+    found: &FoundPlan,
+    why: &str,
+    output: &Path,
+    clock: &Clock,
+    terminal: &mut Terminal<'_>,
+) -> Result<bool> {
+    let why = validate_reason(why, "the reason")?;
+    let now = clock.now();
+    let Some(round) = found.state.round else {
+        bail!(
+            "plan_not_armed",
+            "the plan was never armed, so it gave no prize, and nothing waits for its secret"
+        );
+    };
+    if found.state.open {
+        bail!(
+            "plan_open",
+            "the plan is open: once its secret is published, anyone knows its moments. `ops instant stop` stops it"
+        );
+    }
+    let folder = NewFolder::begin(output)?;
+    // Who may not read it cannot ask for it either.
+    let secret = plan_secret(tables, &found.scope, &found.stored.name).await?;
+    let is_first = found.state.revealed_at.is_none();
+    if is_first
+        && request::agree(tables, found, PlanAct::Reveal, &why, now)
+            .await?
+            .is_none()
+    {
+        return Ok(false);
+    }
+    if !is_first {
+        let row = found.action("instant.reveal", json!({ "again": true }));
+        tables.audit.append(row.because(&why), now).await?;
+    }
+    let header = found.plan.header();
+    if secret.digest() != header.secret {
+        bail!(
+            "secret_differs",
+            "nothing was revealed: the secret of this stack is not the one that the plan was made with; restore it"
+        );
+    }
+    let files = found.files(tables)?;
+    let last = found.state.changes.last().map_or(now, |change| change.at);
+    // An earlier run that was interrupted chose the pseudonyms.
+    let csv = if files.published().await?.contains_key(ROWS) {
+        files.read_text(ROWS).await?
+    } else {
+        let rows = rows::read(tables, found, last, clock, terminal).await?;
+        rows_csv(rows)
+    };
+    let result = PlanResult {
+        round: header.round,
+        signature: round.signature,
+        randomness: round.randomness,
+        given: given(&csv, header.prizes.len()),
+        stops: stops(found, last),
+        other_plans: other_plans(tables, found).await?,
+    };
+    let result = serde_json::to_string(&result)
+        .map_err(|error| failure!("not_revealed", "the result cannot be written: {error}"))?;
+    let (secret, commitment) = (hex::encode(secret.expose()), found.state.plan.to_string());
+    let chain = found.chain(&tables.env)?;
+    let certificate = PlanCertificate {
+        campaign: &campaign.name,
+        brand: &campaign.brand,
+        header: &found.stored.header,
+        commitment: &commitment,
+        secret: &secret,
+        result: &result,
+        chain: &chain,
+    };
+    let few = csv.len() <= MAX_EMBEDDED;
+    let page = certificate.html(few.then_some(&csv));
+    // The secret comes last.
+    for (name, text) in [(ROWS, &csv), (RESULT, &result), (SECRET, &secret)] {
+        files.publish_text(name, text).await?;
+        folder.write(name, text.as_bytes())?;
+    }
+    for (name, text) in [
+        (HEADER, found.stored.header.as_str()),
+        (COMMITMENT, &commitment),
+        (PROGRAM, VERIFY_PY),
+        (CERTIFICATE, &page),
+    ] {
+        folder.write(name, text.as_bytes())?;
+    }
+    if is_first {
+        let after = PlanState {
+            revealed_at: Some(now),
+            ..found.state.next()
+        };
+        found.change(tables, &after).await?;
+    }
+    folder.finish()?;
+    Ok(true)
+}
+
+/// The most that a phone opens, in bytes.
+const MAX_EMBEDDED: usize = 16 * 1024 * 1024;
+
+fn given(csv: &str, prizes: usize) -> Vec<u64> {
+    let mut given = vec![0; prizes];
+    for line in csv.lines() {
+        let mut fields = line.split(',').skip(3);
+        let prize = fields.next().and_then(|prize| prize.parse::<usize>().ok());
+        if let (Some(prize), Some("")) = (prize, fields.next())
+            && let Some(count) = given.get_mut(prize)
+        {
+            *count += 1;
+        }
+    }
+    given
+}
+
+fn stops(found: &FoundPlan, last: Timestamp) -> Vec<Stop> {
+    /// Entries after the last stop, by clocks that are ahead.
+    const AFTER: Duration = Duration::from_secs(60);
+    let millis = |at: Timestamp| u64::try_from(at.as_millis()).unwrap_or_default();
+    let first = found.plan.header().days.first();
+    let first = first.map_or(last, |day| day.start());
+    let stops = found.state.stops(first, last.after(AFTER));
+    let stop = |(from, to)| Stop {
+        from: millis(from),
+        to: millis(to),
+    };
+    stops.into_iter().map(stop).collect()
+}
+
+/// Plans that were published for the same campaign; the best of several must not pass for the only
+/// one.
+async fn other_plans(tables: &Tables, found: &FoundPlan) -> Result<Vec<draw::Digest>> {
+    let plans = tables.plans.list(&found.scope).await?;
+    let mut others: Vec<_> = plans
+        .into_iter()
+        .map(|plan| plan.commitment)
+        .filter(|commitment| *commitment != found.state.plan)
+        .collect();
+    others.sort_unstable();
+    Ok(others)
+}

@@ -1,0 +1,98 @@
+//! The entries of a plan, as they are published.
+
+use common::domain::win::{Win, WinStatus};
+use common::store::submissions::Selection;
+use draw::{PrizeRow, pseudonym, reference_digest, salt_of};
+
+use super::{FoundPlan, plan_secret};
+use crate::prelude::*;
+use crate::tables::take_pages;
+
+/// Clocks of environments differ, so entries of some seconds after the last stop count as its.
+const TOLERANCE: Duration = Duration::from_secs(10);
+
+/// Every accepted entry from the first day to `end`, but those with a prize of another source. The
+/// pseudonyms' key is not kept.
+pub(super) async fn read(
+    tables: &Tables,
+    found: &FoundPlan,
+    end: Timestamp,
+    clock: &Clock,
+    terminal: &mut Terminal<'_>,
+) -> Result<Vec<PrizeRow>> {
+    let header = found.plan.header();
+    let first = header
+        .days
+        .first()
+        .map_or(Timestamp::MAX, |day| day.start());
+    let span = first..=end.after(TOLERANCE);
+    let wins = tables.wins().list(&found.scope).await?;
+    let wins: HashMap<_, _> = wins
+        .into_iter()
+        .map(|win| ((win.submission_id, win.accepted_at), win))
+        .collect();
+    let salts = plan_secret(
+        tables,
+        &found.scope,
+        &format!("{} salts", found.stored.name),
+    )
+    .await?;
+    let key: [u8; 32] = random::bytes();
+    let row = |one: &Submission, accepted_at: Timestamp, win: Option<&Win>| -> Result<PrizeRow> {
+        let reference = one.reference().to_string();
+        let prize = win
+            .map(|win| prize_index(&header.prizes, win))
+            .transpose()?;
+        let revoked = win.filter(|win| win.status() == WinStatus::Revoked);
+        Ok(PrizeRow {
+            accepted_at,
+            reference: reference_digest(&reference, &salt_of(salts.expose(), &reference)),
+            entrant: pseudonym(&key, one.entrant_id.as_str()),
+            prize,
+            revoked_at: revoked.and_then(|win| win.changed_at()),
+        })
+    };
+    let selection = Selection {
+        states: vec![
+            State::Accepted,
+            State::Pending,
+            State::Unknown,
+            State::Rejected,
+        ],
+        ..Selection::all(found.scope.clone())
+    };
+    let mut rows = Vec::new();
+    let take = |read: Vec<Submission>| {
+        for one in &read {
+            let accepted_at = one.accepted_at();
+            for at in one.times_accepted().filter(|at| span.contains(at)) {
+                let win = wins.get(&(one.submission_id, at));
+                let is_moments = win.is_some_and(is_by_moment);
+                let is_now = accepted_at == Some(at) && win.is_none();
+                if is_moments || is_now {
+                    rows.push(row(one, at, win)?);
+                }
+            }
+        }
+        Ok(())
+    };
+    let pages = tables.submissions().select(&selection);
+    take_pages(pages, take, "nothing was revealed", clock, terminal).await?;
+    Ok(rows)
+}
+
+pub(crate) fn is_by_moment(win: &Win) -> bool {
+    win.source.as_str() == "moment"
+}
+
+fn prize_index(prizes: &[String], win: &Win) -> Result<usize> {
+    let index = prizes.iter().position(|prize| *prize == win.prize);
+    index.ok_or_else(|| {
+        failure!(
+            "plan_differs",
+            "nothing was revealed: {} won {}, which the plan does not have; the table `instant` was changed without `ops`",
+            win.reference,
+            win.prize
+        )
+    })
+}
