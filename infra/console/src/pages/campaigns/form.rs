@@ -6,7 +6,7 @@ use ops_core::campaign_file::form::{ON, Part, PartKind, Typed, parts};
 use crate::prelude::*;
 
 /// Groups by their parts.
-const GROUPS: [(&str, &[&str]); 6] = [
+const GROUPS: [(&str, &[&str]); 7] = [
     (
         "The campaign",
         &["slug", "name", "brand", "timezone", "window"],
