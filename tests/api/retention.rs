@@ -5,7 +5,8 @@ mod draws;
 use std::time::Duration;
 
 use common::domain::campaign::{Campaign, PersonalData, Retention as RetentionDays};
-use common::domain::contact_log::{ContactEvent, ContactLog, ContactStep};
+use common::domain::codebook::BatchStatus;
+use common::domain::contact_log::{ContactEvent, ContactLog, ContactStep, SkipReason};
 use common::domain::draw::contact::Contact;
 use common::domain::draw::{Draw, DrawOutcome, FreezeLock, Operator};
 use common::domain::scope::{Environment, Scope};

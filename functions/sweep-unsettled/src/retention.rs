@@ -11,6 +11,7 @@ use common::error::StoreResult;
 use common::store::campaigns::Campaigns;
 use common::store::draws::Draws;
 use common::store::entrants::Entrants;
+use common::store::instant::Wins;
 use common::store::retention::{
     CampaignRetention, Deletion, LOOK_INTERVAL, PostponeReason, Postponement, RetentionSchedule,
     RetentionTable, Revised,
@@ -27,6 +28,7 @@ pub(crate) struct RetentionSweep {
     submissions: Submissions,
     entrants: Entrants,
     draws: Draws,
+    wins: Wins,
     photos: Photos,
 }
 
@@ -45,6 +47,7 @@ impl RetentionSweep {
             submissions: Submissions::from_env(env, client)?,
             entrants: Entrants::from_env(env, client)?,
             draws: Draws::from_env(env, client)?,
+            wins: Wins::from_env(env, client)?,
             photos: Photos::from_env(env, &context.aws)?,
         })
     }
@@ -176,13 +179,20 @@ impl RetentionSweep {
         let reason = if self.submissions.count_unsettled(scope).await? > 0 {
             PostponeReason::Unsettled
         } else if data == PersonalData::Phones
-            && !self.draws.unfinished(scope, now).await?.is_empty()
+            && (!self.draws.unfinished(scope, now).await?.is_empty()
+                || self.has_open_wins(scope).await?)
         {
             PostponeReason::PrizesClaimed
         } else {
             return Ok(None);
         };
         Ok(Some(Postponement::new(reason, now)))
+    }
+
+    /// Prizes of the test environment are none.
+    async fn has_open_wins(&self, scope: &Scope) -> StoreResult<bool> {
+        let is_live = scope.environment.is_live();
+        Ok(is_live && self.wins.list(scope).await?.iter().any(|win| win.is_open()))
     }
 
     /// False if another sweep wrote it.

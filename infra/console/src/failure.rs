@@ -11,9 +11,8 @@ impl<E: Into<Failure>> From<E> for PageError {
         let failure = error.into();
         let status = match failure.code {
             "campaign_unknown" | "submission_unknown" | "batch_unknown" | "draw_unknown"
-            | "winner_unknown" | "tier_unknown" | "endpoint_unknown" | "key_unknown" => {
-                StatusCode::NOT_FOUND
-            }
+            | "prize_unknown" | "winner_unknown" | "tier_unknown" | "endpoint_unknown"
+            | "key_unknown" => StatusCode::NOT_FOUND,
             "not_allowed" => StatusCode::FORBIDDEN,
             "aws_failed" => StatusCode::BAD_GATEWAY,
             _ => StatusCode::UNPROCESSABLE_ENTITY,

@@ -13,6 +13,7 @@ pub(crate) enum Section {
     Codes,
     Keys,
     Draws,
+    Prizes,
     Webhooks,
     Search,
     People,
@@ -22,12 +23,13 @@ pub(crate) enum Section {
 
 impl Section {
     /// Sections of a scope, their names and path ends.
-    const OF_SCOPE: [(Self, &'static str, &'static str); 7] = [
+    const OF_SCOPE: [(Self, &'static str, &'static str); 8] = [
         (Self::Overview, "Overview", ""),
         (Self::Review, "Review", "/review"),
         (Self::Submissions, "Submissions", "/submissions"),
         (Self::Codes, "Codes", "/codes"),
         (Self::Draws, "Draws", "/draws"),
+        (Self::Prizes, "Prizes", "/prizes"),
         (Self::Webhooks, "Webhooks", "/webhooks"),
         (Self::Keys, "Keys", "/keys"),
     ];

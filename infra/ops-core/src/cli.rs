@@ -5,6 +5,7 @@ mod draw;
 mod instant;
 mod numbers;
 mod phone;
+mod prize;
 mod submission;
 mod time;
 mod webhook;
@@ -27,6 +28,7 @@ pub(crate) use self::draw::{
 pub(crate) use self::instant::{InstantCommand, PlanArgs};
 pub(crate) use self::numbers::{CountAction, NumbersArgs};
 pub(crate) use self::phone::{PhoneChangeArgs, PhoneCommand};
+pub(crate) use self::prize::{PrizeArgs, PrizeCommand};
 pub(crate) use self::submission::{CorrectionArgs, ListArgs};
 pub use self::time::{Moment, TimeOfDay};
 pub(crate) use self::webhook::{EndpointArgs, ReplayArgs, WebhookCommand};
@@ -79,6 +81,9 @@ pub(crate) enum Command {
     /// Give instant prizes at moments that nobody can choose, so that anyone can check it
     #[command(subcommand)]
     Instant(InstantCommand),
+    /// List the instant prizes that were won, and log calls to their winners
+    #[command(subcommand)]
+    Prize(PrizeCommand),
     /// Export submissions, entrants or winners into a new file; takes about a minute for ten million submissions
     Export(ExportArgs),
     /// Show the numbers of a campaign: entries, outcomes, regions, phones, codes, receipts
@@ -141,6 +146,7 @@ impl Command {
                 | Self::Phone(PhoneCommand::List { .. })
                 | Self::Draw(DrawCommand::Verify(_))
                 | Self::Instant(InstantCommand::Show { .. } | InstantCommand::Verify(_))
+                | Self::Prize(PrizeCommand::List { .. })
                 | Self::Webhook(WebhookCommand::List { .. } | WebhookCommand::Deliveries { .. })
         )
     }

@@ -14,6 +14,7 @@
 //! - [`audit`] records who does what; `write_guard` refuses unrecorded writes; `identity` is the
 //!   operator's;
 //! - [`webhooks`] adds and tests endpoints of brands' servers, and sends events again;
+//! - [`prizes`] has the log of instant prizes; [`contact_log`] the steps of all winners;
 //! - [`draws`] freezes entries and draws winners so that anyone can check it;
 //! - [`statistics`] reads and verifies the statistics; [`pace`] estimates a backlog's time;
 //! - [`smoke`] calls every endpoint of a deployment;
@@ -33,6 +34,7 @@ pub mod column;
 mod commands;
 mod confirm;
 pub mod connection;
+pub mod contact_log;
 pub mod corrections;
 pub mod draws;
 pub mod export;
@@ -46,6 +48,7 @@ pub mod people;
 mod person_file;
 pub mod phones;
 mod prelude;
+pub mod prizes;
 mod problem;
 pub mod review;
 pub mod roles;

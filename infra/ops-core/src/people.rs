@@ -29,6 +29,8 @@ pub struct PersonRecords {
     /// Newest first, with their receipts.
     pub submissions: Vec<(Submission, Option<Receipt>)>,
     pub contacts: Vec<Contact>,
+    /// Instant prizes, and the steps since.
+    pub wins: Vec<Win>,
     id: EntrantId,
 }
 
@@ -43,7 +45,6 @@ impl PersonRecords {
             .filter(|submission| !submission.status.is_terminal())
     }
 
-    /// The winner can be called only while the phone is held.
     pub fn instant_prizes(&self) -> impl Iterator<Item = &str> {
         self.submissions_alone()
             .filter_map(|submission| submission.status.instant_win())
@@ -116,6 +117,7 @@ async fn in_scope(
     } = known.unwrap_or_default();
     let found = PersonRecords {
         contacts: contacts(tables, &scope, &submissions).await?,
+        wins: wins(tables, &submissions).await?,
         campaign: campaign.clone(),
         scope,
         entrant,
@@ -185,6 +187,12 @@ async fn contacts(
     Ok(contacts)
 }
 
+async fn wins(tables: &Tables, submissions: &[(Submission, Option<Receipt>)]) -> Result<Vec<Win>> {
+    let submissions = submissions.iter();
+    let reads = submissions.map(|(submission, _)| tables.wins().of_submission(submission));
+    Ok(concurrently(reads).await?.into_iter().flatten().collect())
+}
+
 /// Refuses while submissions or prizes need the phone.
 ///
 /// # Errors
@@ -197,6 +205,21 @@ pub fn check_settled(held: &PersonRecords) -> Result<()> {
              winner is skipped",
             open.prize,
             open.draw,
+            held.scope
+        );
+    }
+    // Prizes of the test environment are none.
+    let mut wins = held
+        .wins
+        .iter()
+        .filter(|win| win.scope.environment.is_live());
+    if let Some(open) = wins.find(|win| win.is_open()) {
+        bail!(
+            "prize_claimed",
+            "{} of {}, won instantly in {}, is not collected yet, which needs the phone; run this again once it is handed over or \
+             forfeited with `ops prize`",
+            visible(&open.prize),
+            open.reference,
             held.scope
         );
     }
@@ -229,19 +252,6 @@ async fn check_drawn(tables: &Tables, held: &PersonRecords, now: Timestamp) -> R
         }
     }
     Ok(())
-}
-
-/// The service does not know whether they were handed over.
-pub fn live_instant_prizes(held: &[PersonRecords]) -> Option<String> {
-    let live = held.iter().filter(|held| held.scope.environment.is_live());
-    let prizes: Vec<_> = live.flat_map(PersonRecords::instant_prizes).collect();
-    (!prizes.is_empty()).then(|| prizes.join(", "))
-}
-
-pub fn prizes_to_hand_over(held: &[PersonRecords]) -> Option<String> {
-    live_instant_prizes(held).map(|prizes| {
-        format!("Won instantly: {prizes}. The winner cannot be called after the erasure, so hand these over first.")
-    })
 }
 
 pub fn erasure_in_words(held: &[PersonRecords]) -> String {
@@ -298,6 +308,7 @@ pub async fn erase(
         let submissions = submissions(tables, &held.scope, &held.id).await?;
         let of_these = contacts(tables, &held.scope, &submissions).await?;
         let held = PersonRecords {
+            wins: wins(tables, &submissions).await?,
             submissions,
             contacts: of_these,
             ..held.clone()

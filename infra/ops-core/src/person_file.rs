@@ -9,6 +9,7 @@ use common::domain::receipt::photo::PhotoType;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
+use crate::contact_log::steps_of_person;
 use crate::prelude::*;
 use crate::submissions::view::{as_json, receipt_source};
 
@@ -103,6 +104,7 @@ fn data(phone: &Phone, held: &[PersonRecords], now: Timestamp) -> Value {
             },
             "submissions": submissions.collect::<Vec<_>>(),
             "draws": held.contacts.iter().map(drawn).collect::<Vec<_>>(),
+            "instant_prizes": held.wins.iter().map(won).collect::<Vec<_>>(),
         })
     });
     let mut data =
@@ -113,7 +115,6 @@ fn data(phone: &Phone, held: &[PersonRecords], now: Timestamp) -> Value {
 
 /// A contact without the operators, who are people too.
 fn drawn(contact: &Contact) -> Value {
-    let step = |step: &ContactStep| json!({ "at": step.at, "event": step.event });
     json!({
         "draw": contact.draw,
         "prize": contact.prize,
@@ -121,6 +122,16 @@ fn drawn(contact: &Contact) -> Value {
         "ref": contact.reference.as_ref().map(ToString::to_string),
         "region": contact.region,
         "masked_phone": contact.masked_phone,
-        "steps": contact.steps.iter().map(step).collect::<Vec<_>>(),
+        "steps": steps_of_person(&contact.log),
+    })
+}
+
+fn won(win: &Win) -> Value {
+    json!({
+        "ref": win.reference.to_string(),
+        "prize": win.prize,
+        "won_at": win.accepted_at,
+        "status": win.status(),
+        "steps": steps_of_person(&win.log),
     })
 }

@@ -8,8 +8,8 @@ use futures_util::future::BoxFuture;
 use crate::audit::BY_VARIABLE;
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    audit, campaign, code, draw, instant, key, numbers, person, phone, secret, smoke, submission,
-    webhook, whoami,
+    audit, campaign, code, draw, instant, key, numbers, person, phone, prize, secret, smoke,
+    submission, webhook, whoami,
 };
 use crate::export;
 use crate::prelude::*;
@@ -82,6 +82,10 @@ async fn execute(
         }
         Command::Draw(command) => Box::pin(draw::run(command, &env, clock, terminal)).await,
         Command::Instant(command) => Box::pin(instant::run(command, &env, clock, terminal)).await,
+        Command::Prize(command) => {
+            let tables = connection::tables(&env).await?;
+            Box::pin(prize::run(command, &tables, clock.now(), terminal)).await
+        }
         Command::Export(args) => Box::pin(export::run(args, &env, clock, terminal)).await,
         Command::Submission(command) => {
             Box::pin(submission::run(command, &env, clock.now(), terminal)).await

@@ -154,3 +154,35 @@ async fn a_draw_that_was_published_too_late_to_be_run_keeps_no_phones() {
     sweep_an_hour_later(&service).await;
     assert!(!has_phone(&campaign, &entered).await);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn phones_stay_until_an_instant_prize_is_handed_over_or_lost() {
+    let service = Service::still();
+    let campaign = ending(&service, |_| {}).await;
+    let prizes = campaign.mint("prizes", BatchStatus::Active, Some("Kettle"));
+    let code = campaign.code(prizes.await);
+    // A prize of the test environment is none.
+    enter_with(&campaign, &campaign.test_key, 1, &code).await;
+    let winner = enter_with(&campaign, &campaign.live_key, 1, &code).await;
+    service.clock.advance(DAY * 4);
+    sweep_an_hour_later(&service).await;
+    assert!(has_phone(&campaign, &winner).await);
+    let prizes = Some(PostponeReason::PrizesClaimed);
+    assert_eq!(postponed(&campaign).await, prizes);
+    let wins = service.tables.store.wins();
+    let listed = wins.list(&campaign.live_scope()).await;
+    let before = &listed.expect("it answers")[0];
+    let event = ContactEvent::Skipped {
+        reason: SkipReason::Excluded,
+        inspector: None,
+    };
+    let step = ContactStep {
+        at: service.clock.now(),
+        by: Some(operator()),
+        event,
+    };
+    let after = before.after(step).expect("it follows");
+    assert!(wins.log(before, &after).await.expect("it answers"));
+    sweep_an_hour_later(&service).await;
+    assert!(!has_phone(&campaign, &winner).await);
+}

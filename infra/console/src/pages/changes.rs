@@ -10,7 +10,7 @@ use crate::prelude::*;
 const MAX_ROWS: usize = 400;
 
 /// Groups of actions.
-const ACTIONS: [(&str, &str); 12] = [
+const ACTIONS: [(&str, &str); 13] = [
     ("", "all"),
     ("campaign", "campaigns"),
     ("submission", "submissions"),
@@ -20,6 +20,7 @@ const ACTIONS: [(&str, &str); 12] = [
     ("export", "exports"),
     ("person", "people's data"),
     ("draw", "draws"),
+    ("prize", "instant prizes"),
     ("webhook", "webhooks"),
     ("numbers", "numbers"),
     ("secret", "secrets"),

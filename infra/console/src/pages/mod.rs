@@ -3,10 +3,12 @@
 mod campaigns;
 mod changes;
 pub(crate) mod codes;
+mod contact_log;
 pub(crate) mod draws;
 mod keys;
 mod overview;
 mod people;
+mod prizes;
 pub(crate) mod review;
 mod search;
 pub(crate) mod submission;
@@ -25,6 +27,7 @@ pub(crate) fn routes() -> Router<Console> {
         .merge(overview::routes())
         .merge(codes::routes())
         .merge(draws::routes())
+        .merge(prizes::routes())
         .merge(webhooks::routes())
         .merge(keys::routes())
         .merge(search::routes())

@@ -101,7 +101,6 @@ fn actions(phone: &Phone, held: &[PersonRecords]) -> Markup {
             (typed_form("/people/erase", ERASE, "Erase", html! {
                 (number)
                 p { (people::erasure_in_words(held)) }
-                @if let Some(prizes) = people::prizes_to_hand_over(held) { p { strong { (prizes) } } }
                 (text_field("why", "Reason and order, for the record"))
             }))
         }

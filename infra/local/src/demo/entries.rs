@@ -5,6 +5,8 @@ use std::time::Duration;
 use chrono::{DateTime, FixedOffset, TimeDelta, Utc};
 use common::clock::Clock;
 use common::config::Env;
+use common::domain::contact_log::{ContactEvent, ContactStep, SkipReason};
+use common::domain::draw::Operator;
 use common::domain::receipt::judgement::{FISCAL_OFFSET, judge};
 use common::domain::{
     Campaign, CodeKey, Findings, FiscalItem, FiscalRecord, MessageKey, OperatorDecision,
@@ -45,6 +47,7 @@ const PACKS: &str = "packs";
 const WINNING_PACKS: &str = "winning-packs";
 /// Receipts that wait for a person, with photos.
 const WAITING: u64 = 100;
+const CALL_INTERVAL: Duration = Duration::from_mins(10);
 
 /// Unless the data folder has them; tells of each campaign that has its own.
 pub async fn load(env: &Env, clock: &Clock, told: impl Fn(&str)) -> Result<(), DemoError> {
@@ -61,6 +64,7 @@ pub async fn load(env: &Env, clock: &Clock, told: impl Fn(&str)) -> Result<(), D
     };
     let (codes, receipts) = ("soda-rush-2026", "duka-kuu-2026");
     entries.codes(codes, CODE_ENTRIES, Some(PRIZE)).await?;
+    entries.call_winners(codes).await?;
     told(codes);
     entries.receipts(receipts).await?;
     told(receipts);
@@ -159,6 +163,42 @@ impl Entries {
                 ..new
             };
             self.past.write(submission, Some(&key), &campaign).await?;
+        }
+        Ok(())
+    }
+
+    /// Some winners have got further than others.
+    async fn call_winners(&self, slug: &str) -> Result<(), DemoError> {
+        use ContactEvent::{HandedOver, Identified, NoAnswer, Reached};
+        let (_, scope) = self.past.campaign(slug).await?;
+        let wins = self.past.tables.wins();
+        let lost = ContactEvent::Skipped {
+            reason: SkipReason::Declined,
+            inspector: Some("Neema".to_owned()),
+        };
+        let done = [Reached, Identified, HandedOver];
+        let ways: [&[ContactEvent]; 7] = [
+            &done,
+            &done,
+            &[NoAnswer, Reached, Identified],
+            &[Reached, lost],
+            &[NoAnswer, NoAnswer],
+            &[Reached],
+            &[NoAnswer],
+        ];
+        for (before, way) in wins.list(&scope).await?.into_iter().zip(ways) {
+            let mut after = before.clone();
+            for event in way {
+                let at = after.step_time(before.accepted_at).after(CALL_INTERVAL);
+                let by = Some(Operator {
+                    who: "demo".to_owned(),
+                    by: Some("asha".to_owned()),
+                });
+                let event = event.clone();
+                let step = ContactStep { at, by, event };
+                after = after.after(step).map_err(|_| unusable("winner"))?;
+            }
+            wins.log(&before, &after).await?;
         }
         Ok(())
     }

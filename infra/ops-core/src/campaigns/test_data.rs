@@ -31,6 +31,7 @@ pub async fn clear(
     done("used codes", store.codes().clear(&scope).await?);
     done("entrants", store.entrants().clear(&scope).await?);
     done("receipts", store.receipts().clear(&scope, photos).await?);
+    done("instant prizes", store.wins().clear(&scope).await?);
     done("submissions", store.submissions().clear(&scope).await?);
     Ok(())
 }

@@ -44,13 +44,13 @@ pub(crate) enum DrawCommand {
         reference: Reference,
     },
     /// Log a call to a winner: three without an answer at most; with --show-phone, show the number to call
-    Call(CallArgs),
+    Call(CallArgs<WinnerArgs>),
     /// Log that a winner who was reached has shown an identity card
     Confirm(WinnerArgs),
     /// Log that a winner who was confirmed has the prize
     HandOver(WinnerArgs),
     /// Skip a winner, for a reason and before an inspector; the next in the order is drawn
-    Skip(SkipArgs),
+    Skip(SkipArgs<WinnerArgs>),
     /// Give up a frozen draw before or after its round, until its run is finished; two people run this, it is published beside the
     /// commitment, and the name is not used again
     Abandon {
@@ -92,9 +92,9 @@ pub(crate) enum CallOutcome {
 
 #[derive(Args)]
 #[command(group = ArgGroup::new("call").required(true).args(["outcome", "show_phone"]))]
-pub(crate) struct CallArgs {
+pub(crate) struct CallArgs<W: Args> {
     #[command(flatten)]
-    pub(crate) winner: WinnerArgs,
+    pub(crate) winner: W,
     /// Outcome of the call
     #[arg(long)]
     pub(crate) outcome: Option<CallOutcome>,
@@ -104,9 +104,9 @@ pub(crate) struct CallArgs {
 }
 
 #[derive(Args)]
-pub(crate) struct SkipArgs {
+pub(crate) struct SkipArgs<W: Args> {
     #[command(flatten)]
-    pub(crate) winner: WinnerArgs,
+    pub(crate) winner: W,
     /// Why: no-answer after three calls, wrong-number, under-age, not-identified, declined, excluded by the terms,
     /// not-collected, or revoked
     #[arg(long, value_name = "KEY", value_parser = skip_reason)]

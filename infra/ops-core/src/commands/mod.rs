@@ -11,6 +11,7 @@ pub(crate) mod key;
 pub(crate) mod numbers;
 pub(crate) mod person;
 pub(crate) mod phone;
+pub(crate) mod prize;
 pub(crate) mod secret;
 pub(crate) mod smoke;
 pub(crate) mod submission;

@@ -52,28 +52,20 @@ pub(crate) async fn run(
                 return Ok(found(&phone, &kept));
             }
             held.iter().try_for_each(people::check_settled)?;
-            let warning = people::prizes_to_hand_over(&held).map(|warning| format!("\n{warning}"));
             let question = format!(
-                "{}\n{}{}",
+                "{}\n{}",
                 summary(&phone, &held),
-                people::erasure_in_words(&held),
-                warning.unwrap_or_default()
+                people::erasure_in_words(&held)
             );
             terminal.confirm_typed(&question, "erase")?;
             // A draw's round may have come while the question waited.
             people::erase_all(&tables, &held, &why, clock.now()).await?;
             let scopes = joined(held.iter().map(|held| &held.scope));
             let text = format!("{} is erased from {scopes}.", phone.masked());
-            // Without a question, nothing has mentioned them.
-            let prizes = people::live_instant_prizes(&held).filter(|_| terminal.yes);
-            let note = prizes.map(|prizes| {
-                format!("the phone had won instantly: {prizes}; if this was not handed over, the winner cannot be called any more")
-            });
             Ok(Report::new(
                 json!({ "phone": phone.masked(), "erased": counts(&held) }),
                 text,
-            )
-            .with_note(note))
+            ))
         }
     }
 }

@@ -6,6 +6,7 @@ use super::assign_winners::Drawing;
 use super::certificate::log_differs;
 use super::openings::openings_changed;
 use super::prelude::*;
+use crate::contact_log::WinnersOf;
 
 /// A drawn draw, and one of its winners.
 pub struct Winner {
@@ -156,7 +157,7 @@ pub async fn log(
     let recorded = contact.steps.last().filter(|_| is_skipped);
     let recorded = recorded.map_or(&event, |step| &step.event);
     let details = json!({ "prize": contact.prize, "place": contact.place, "row": contact.row, "event": recorded });
-    let action = Action::new(action_name(&event))
+    let action = Action::new(WinnersOf::Draw.action(&event))
         .in_scope(scope)
         .on(&draw.name)
         .with(details);
@@ -197,16 +198,6 @@ pub async fn log(
         contact: after,
         next,
     })
-}
-
-fn action_name(event: &ContactEvent) -> &'static str {
-    match event {
-        ContactEvent::Drawn => "draw.run",
-        ContactEvent::NoAnswer | ContactEvent::Reached => "draw.call",
-        ContactEvent::Identified => "draw.confirm",
-        ContactEvent::HandedOver => "draw.hand_over",
-        ContactEvent::Skipped { .. } => "draw.skip",
-    }
 }
 
 /// The status of the winner's row; the entrant's other entries do not count.

@@ -255,23 +255,3 @@ pub fn interrupted_skip<'a>(header: &Header, contacts: &'a [Contact]) -> Option<
             .filter(|_| is_short)
     })
 }
-
-pub fn event_words(event: &ContactEvent) -> String {
-    match event {
-        ContactEvent::Drawn => "drawn".to_owned(),
-        ContactEvent::NoAnswer => "called, no answer".to_owned(),
-        ContactEvent::Reached => "called and reached".to_owned(),
-        ContactEvent::Identified => "showed an identity card".to_owned(),
-        ContactEvent::HandedOver => "has the prize".to_owned(),
-        ContactEvent::Skipped {
-            reason,
-            inspector: None,
-        } => format!("skipped: {}", reason.in_words()),
-        ContactEvent::Skipped {
-            reason,
-            inspector: Some(inspector),
-        } => {
-            format!("skipped before {inspector}: {}", reason.in_words())
-        }
-    }
-}

@@ -268,7 +268,8 @@ impl Export {
                     ..Selection::all(scope.clone())
                 };
                 let pages = tables.submissions().select(&selection);
-                let rows = rows_of(pages, |submission| self.submission_row(submission));
+                let statuses = &self.statuses().await?;
+                let rows = rows_of(pages, |submission| self.winner_row(submission, statuses));
                 take_pages(rows, write, UNDONE, clock, terminal).await?;
             }
             ExportContent::Entrants => {
@@ -283,7 +284,8 @@ impl Export {
     fn columns(&self) -> &'static [(&'static str, &'static str)] {
         match self.args.content {
             ExportContent::Winners if self.args.draw.is_some() => &rows::DRAWN,
-            ExportContent::Submissions | ExportContent::Winners => &COLUMNS,
+            ExportContent::Winners => &rows::WON,
+            ExportContent::Submissions => &COLUMNS,
             ExportContent::Entrants => &rows::ENTRANT,
         }
     }
@@ -313,6 +315,29 @@ impl Export {
     async fn submission_row(&self, submission: Submission) -> Result<Option<Row>> {
         let phone = self.phone(&submission).await?;
         Ok(Some(self.row(&rows::submission(&submission, phone))))
+    }
+
+    /// Where the prize of each winner is; empty for other content.
+    async fn statuses(&self) -> Result<HashMap<SubmissionId, WinStatus>> {
+        let Self { tables, scope, .. } = self;
+        let wins = match self.args.content {
+            ExportContent::Winners => tables.wins().list(scope).await?,
+            ExportContent::Submissions | ExportContent::Entrants => Vec::new(),
+        };
+        // Of several wins, the latest.
+        let wins = wins.into_iter();
+        Ok(wins.map(|win| (win.submission_id, win.status())).collect())
+    }
+
+    async fn winner_row(
+        &self,
+        submission: Submission,
+        statuses: &HashMap<SubmissionId, WinStatus>,
+    ) -> Result<Option<Row>> {
+        let (phone, id) = (self.phone(&submission).await?, submission.submission_id);
+        let view = rows::submission(&submission, phone);
+        let view = extended(view, [("status", json!(statuses.get(&id)))]);
+        Ok(Some(self.row(&view)))
     }
 
     /// `None` without a submission in the exported time.

@@ -3,7 +3,7 @@
 use common::store::entrants::EntrantRecord;
 
 use crate::prelude::*;
-use crate::submissions::view::as_json;
+use crate::submissions::view::{COLUMNS, as_json};
 use crate::view::cell;
 
 pub(super) type Row = Vec<String>;
@@ -34,6 +34,14 @@ pub(super) const DRAWN: [(&str, &str); 9] = [
     ("last_step_at", "/last_step_at"),
     ("last_step_at_local", "/last_step_at"),
 ];
+
+/// The columns of submissions, and where the prize is.
+pub(super) const WON: [(&str, &str); COLUMNS.len() + 1] = {
+    let mut all = [("status", "/status"); COLUMNS.len() + 1];
+    let (columns, _) = all.split_at_mut(COLUMNS.len());
+    columns.copy_from_slice(&COLUMNS);
+    all
+};
 
 pub(super) fn row(columns: &[(&str, &str)], view: &Value, zone: Tz) -> Row {
     let text = |(name, pointer): &(&str, &str)| {

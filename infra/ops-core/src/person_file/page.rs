@@ -63,7 +63,18 @@ fn campaign(held: &PersonRecords) -> Markup {
             }
         }
         @for (submission, receipt) in &held.submissions { (entry(held, submission, receipt.as_ref())) }
-        @for contact in &held.contacts { (drawn(held, contact)) }
+        @for contact in &held.contacts {
+            (winner(held, ["Droo", "Draw"], &contact.prize, &contact.log, [
+                "Zawadi ilienda kwa mwingine",
+                "The prize went to the next in the order",
+            ]))
+        }
+        @for win in &held.wins {
+            (winner(held, ["Zawadi ya papo kwa hapo", "Instant prize"], &win.prize, &win.log, [
+                "Zawadi haikutolewa",
+                "The prize was not given",
+            ]))
+        }
     }
 }
 
@@ -113,23 +124,26 @@ fn sent(submission: &Submission, receipt: Option<&Receipt>) -> Markup {
     }
 }
 
-fn drawn(held: &PersonRecords, contact: &Contact) -> Markup {
+fn winner(
+    held: &PersonRecords,
+    kind: [&str; 2],
+    prize: &str,
+    log: &ContactLog,
+    lost: [&'static str; 2],
+) -> Markup {
     let words = |event: &ContactEvent| match event {
         ContactEvent::Drawn => ["Ilichaguliwa kwa kura", "Drawn"],
         ContactEvent::NoAnswer => ["Ilipigiwa, hakukuwa na jibu", "Called, no answer"],
         ContactEvent::Reached => ["Ilipigiwa na kujibu", "Called and reached"],
         ContactEvent::Identified => ["Kitambulisho kilionyeshwa", "An identity card was shown"],
         ContactEvent::HandedOver => ["Zawadi ilikabidhiwa", "The prize was handed over"],
-        ContactEvent::Skipped { .. } => [
-            "Zawadi ilienda kwa mwingine",
-            "The prize went to the next in the order",
-        ],
+        ContactEvent::Skipped { .. } => lost,
     };
     html! {
         section {
-            h3 { (both(["Droo", "Draw"])) ": " (visible(&contact.prize)) }
+            h3 { (both(kind)) ": " (visible(prize)) }
             dl {
-                @for step in &contact.steps {
+                @for step in &log.steps {
                     dt { (day(step.at, held.campaign.timezone)) }
                     dd { (both(words(&step.event))) }
                 }

@@ -245,22 +245,22 @@ pub struct PrizesLeft<'a> {
     pub batch: &'a Batch,
     pub prize: &'a str,
     pub codes: i64,
-    /// Codes without an accepted submission; some may be held, or used since a revocation. `None`
-    /// for inactive batches.
-    pub at_most: Option<i64>,
+    /// Those that no winner has or may get. `None` for inactive batches.
+    pub left: Option<i64>,
 }
 
-/// `redeemed` is the whole campaign's.
-pub fn prizes_left<'a>(batches: &'a [Batch], redeemed: &Aggregate) -> Vec<PrizesLeft<'a>> {
+/// `wins` are the whole campaign's.
+pub fn prizes_left<'a>(batches: &'a [Batch], wins: &[Win]) -> Vec<PrizesLeft<'a>> {
     let left = |batch: &'a Batch| {
         let codes = i64::try_from(batch.count()).unwrap_or(i64::MAX);
-        let redeemed = records_of(redeemed, &batch.name);
-        let at_most = (batch.status == BatchStatus::Active).then(|| (codes - redeemed).max(0));
+        let is_given = |win: &&Win| win.batch.as_ref() == Some(&batch.name) && win.holds_prize();
+        let given = i64::try_from(wins.iter().filter(is_given).count()).unwrap_or(i64::MAX);
+        let left = (batch.status == BatchStatus::Active).then(|| (codes - given).max(0));
         Some(PrizesLeft {
             batch,
             prize: batch.prize.as_deref()?,
             codes,
-            at_most,
+            left,
         })
     };
     batches.iter().filter_map(left).collect()

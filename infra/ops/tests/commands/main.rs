@@ -31,6 +31,7 @@ mod numbers;
 mod person;
 mod person_file;
 mod phone;
+mod prize;
 mod review;
 mod reviewing;
 mod roles;

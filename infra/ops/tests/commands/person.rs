@@ -223,21 +223,18 @@ async fn a_person_is_erased_and_their_entry_stays_without_them() {
 async fn erased_phone_has_the_limits_that_it_had() {
     let limited = |config: &mut Campaign| config.limits.phone_total = Some(1);
     let campaign = TestCampaign::changed(&Service::without_background(), limited).await;
-    let kettles = campaign
-        .mint("kettles", BatchStatus::Active, Some("Kettle"))
-        .await;
-    assert_eq!(enter(&campaign, PHONE, kettles).await, "instant_win");
+    assert_eq!(enter(&campaign, PHONE, 0).await, "entered");
     let asked = typing(&campaign, ERASE, "no\n").await;
     assert_contains!(asked.err, "COUNTED", "so that the limits hold");
     let endless = format!("{} has no end: it stays", campaign.config.slug);
     assert_contains!(asked.err, endless);
     erase(&campaign).await;
-    assert_eq!(enter(&campaign, PHONE, kettles + 1).await, "entry_limit");
+    assert_eq!(enter(&campaign, PHONE, 1).await, "entry_limit");
 
     // What was refused is erased too.
     erase(&campaign).await;
     assert_eq!(found(&campaign).await, json!([]));
-    assert_eq!(enter(&campaign, PHONE, kettles + 1).await, "entry_limit");
+    assert_eq!(enter(&campaign, PHONE, 1).await, "entry_limit");
 }
 
 #[tokio::test]
@@ -347,19 +344,21 @@ async fn a_photo_is_written_before_the_next_one_is_read() {
 }
 
 #[tokio::test]
-async fn erasure_warns_of_instant_prizes_to_hand_over() {
+async fn erasure_waits_until_an_instant_prize_is_handed_over() {
     const PHONE: &str = "0712555002";
     let campaign = TestCampaign::plain().await;
     let serial = campaign
         .mint("kettles", BatchStatus::Active, Some("Kettle"))
         .await;
-    assert_eq!(enter(&campaign, PHONE, serial).await, "instant_win");
-    let erase = ERASE.replace("0712345678", PHONE);
-    let asked = typing(&campaign, &erase, "no\n").await;
-    assert_contains!(
-        asked.err,
-        "Won instantly: Kettle. The winner cannot be called after the erasure"
-    );
-    let erased = ops(&campaign, erase + " --yes").await;
-    assert_contains!(erased.err, "the phone had won instantly: Kettle;");
+    // A prize of the test environment is none.
+    campaign.submit(PHONE, &campaign.code(serial)).await;
+    let sent = campaign.entry(PHONE, &campaign.code(serial)).await;
+    let won = campaign.record(&id_of(&sent)).await.reference();
+    let erase = format!("{} --yes", ERASE.replace("0712345678", PHONE));
+    let refused = ops(&campaign, format!("{erase} --json")).await;
+    let refused = refused.refused("prize_claimed");
+    assert_contains!(refused.message, format!("Kettle of {won}, won instantly"));
+    let forfeit = format!("prize forfeit {won} --reason excluded --inspector Neema --yes");
+    ops(&campaign, forfeit).await.fine();
+    ops(&campaign, erase).await.fine();
 }

@@ -27,9 +27,11 @@ use service_tests::text::{list_of, text_of};
 
 use crate::console::Served;
 use crate::console::review::{Screen, answer_to};
+use crate::decision::prize::at_stake;
 use crate::draw::stored::{Record, number, text};
 use crate::draw::{entered, freeze};
 use crate::instant;
+use crate::prize::won;
 use crate::review::{CODE, as_it_is, photo, typed, with_receipt};
 use crate::submission::{submission, waiting, write};
 use crate::support::{CHAI, Ended, NOW, Stack, chai, live, run};
@@ -171,6 +173,7 @@ submission timeline {reference}
 draw show {CAMPAIGN} --draw {draw}
 draw show {CAMPAIGN}
 draw show {CAMPAIGN} --draw {draw} --sheet {folder}/sheet-{turn}.html
+prize list {CAMPAIGN}
 numbers {CAMPAIGN}
 webhook list {CAMPAIGN} --environment live
 webhook deliveries {CAMPAIGN} --environment live
@@ -184,13 +187,26 @@ async fn of_reviewer(stack: &Stack, turn: u64) -> String {
         left(stack, 10 * turn + 1).await,
         left(stack, 0).await,
     );
+    let accept = format!(
+        "submission settle {} --accept --receipt-code WN{turn}2CD3456 --why seen",
+        at_stake(stack).await.submission_id
+    );
+    let revoke = format!(
+        "submission revoke {} --why mistake",
+        won(stack).await.submission_id
+    );
+    for proposal in [&accept, &revoke] {
+        stack.json_by("neema", proposal).await;
+    }
     format!(
         "\
 submission show {accepted} --show-receipt --show-photo
 submission settle {accepted} --accept --receipt-code {CODE}{turn} --why seen
 submission settle {rejected} --reject receipt_wrong_store --why seen
 submission resume {resumed}
-submission revoke {accepted} --why mistake"
+submission revoke {accepted} --why mistake
+{accept}
+{revoke}"
     )
 }
 
@@ -216,8 +232,7 @@ async fn of_operator(stack: &Stack, turn: u64) -> String {
         ))
         .await;
     let id = left(stack, 0).await;
-    let won = SubmissionStatus::accepted(1, Some("A kettle".to_owned()));
-    write(stack, &submission(won, None), None).await;
+    let (prize, other_prize) = (won(stack).await.reference(), won(stack).await.reference());
     let in_a_draw = entered(stack, "0711000002", 1).await.reference();
     let freeze = freeze(stack, "operators", "--prize Kettle=1");
     let draw = format!("{CAMPAIGN} --draw {}", frozen(stack, turn).await);
@@ -270,6 +285,11 @@ draw call {draw} --winner 2 --outcome reached
 draw confirm {draw} --winner 2
 draw hand-over {draw} --winner 2
 draw certificate {draw} --output {folder}/page.html
+prize call {prize} --show-phone
+prize call {prize} --outcome reached
+prize confirm {prize}
+prize hand-over {prize}
+prize forfeit {other_prize} --reason excluded --inspector Neema --yes
 phone unblock {CAMPAIGN} --why mistake 0712345678
 instant arm {PLANNED}
 instant show {PLANNED}

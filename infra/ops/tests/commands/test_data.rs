@@ -133,7 +133,7 @@ async fn test_data_goes_and_live_data_stays() {
     let cleared = run_typing(&args, service.env.clone(), &service.clock, Some(&typed)).await;
     assert_eq!(
         cleared.out,
-        "cleared:\n0 openings of draws\n3 idempotency keys\n3 used codes\n1 entrants\n2 receipts\n3 submissions\n",
+        "cleared:\n0 openings of draws\n3 idempotency keys\n3 used codes\n1 entrants\n2 receipts\n0 instant prizes\n3 submissions\n",
         "{}",
         cleared.err
     );
@@ -196,7 +196,7 @@ async fn clearing_that_was_cut_short_is_finished_by_running_it_again() {
     assert!(
         nothing
             .out
-            .ends_with("0 entrants\n0 receipts\n0 submissions\n"),
+            .ends_with("0 entrants\n0 receipts\n0 instant prizes\n0 submissions\n"),
         "{}",
         nothing.out
     );

@@ -90,10 +90,11 @@ async fn list(console: Console, Named(scope): Named<Scope>) -> PageResult {
     let batches = overview.map(|book| book.batches).unwrap_or_default();
     let counters = Box::pin(statistics::read(&tables, &scope, Days::default())).await?;
     let used = by_dimension(&counters, Metric::Batches);
-    let left = prizes_left(&batches, &used);
+    let wins = tables.wins().list(&scope).await?;
+    let left = prizes_left(&batches, &wins);
     let left = |batch: &Batch| {
         let of_batch = left.iter().find(|left| left.batch.name == batch.name);
-        of_batch.and_then(|left| left.at_most)
+        of_batch.and_then(|left| left.left)
     };
     let rows =
         html! { @for batch in &batches { (row(&scope, is_operator, batch, &used, left(batch))) } };
@@ -104,7 +105,7 @@ async fn list(console: Console, Named(scope): Named<Scope>) -> PageResult {
         "Used",
         "Status",
         "Prize",
-        "Prizes left, at most",
+        "Prizes left",
         "Action",
     ];
     let forms = html! {

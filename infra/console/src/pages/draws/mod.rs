@@ -2,11 +2,13 @@
 
 use std::collections::HashSet;
 
+use ops_core::contact_log::WinnersOf;
 use ops_core::draws::call_log::{Winner, log, show_phone};
-use ops_core::draws::shown::{self, event_words};
+use ops_core::draws::shown;
 use ops_core::draws::{self, call_log};
 
-use self::winner::{Step, WinnerPage};
+use self::winner::{WinnerPage, step_of};
+use super::contact_log::{Step, last_step, state_pill};
 use crate::prelude::*;
 
 mod downloads;
@@ -131,17 +133,7 @@ fn state(draw: &Draw) -> Markup {
 }
 
 fn contact_state(contact: &Contact, is_blocked: bool) -> Markup {
-    let state = contact.state();
-    let class = match state {
-        ContactState::Drawn | ContactState::Called { .. } => "paused",
-        ContactState::Reached | ContactState::Identified => "open",
-        ContactState::HandedOver => "good",
-        ContactState::Skipped { .. } => "over",
-    };
-    html! {
-        (pill(class, maud::display(state)))
-        @if is_blocked { " " (pill("over", "blocked")) }
-    }
+    state_pill(&contact.log, &contact.state().to_string(), is_blocked)
 }
 
 async fn show(console: Console, named: InDraw) -> PageResult {
@@ -208,11 +200,7 @@ fn winners(
                 td { (or_dash(contact.region.as_ref())) }
                 td { (or_dash(contact.masked_phone.as_ref())) }
                 td { (contact_state(contact, is_blocked(contact))) }
-                td {
-                    @if let Some(last) = contact.steps.last() {
-                        (event_words(&last.event)) br; span.soft { (zoned_time(last.at, zone)) }
-                    }
-                }
+                td { (last_step(&contact.log, WinnersOf::Draw, zone)) }
             }
         }
     };
@@ -272,7 +260,7 @@ async fn winner(console: Console, named: InDraw, query: Query) -> PageResult {
 async fn step(console: Console, named: InDraw, query: Query, form: Form) -> PageResult<Response> {
     let (tables, now) = (console.tables()?, console.now());
     let (winner, zone) = find(&tables, named, &query).await?;
-    match Step::parse(&form, &winner)? {
+    match step_of(&form, &winner)? {
         Step::ShowPhone => {
             let phone = show_phone(&tables, &winner, now).await?;
             let page = render(&console, &tables, &winner, zone, Some(&phone)).await?;

@@ -59,9 +59,10 @@ async fn overview(console: Console, Named(scope): Named<Scope>, Query(query): Qu
         counters: &counters,
         now,
     };
+    let wins = tables.wins().list(&scope).await?;
     let content = html! {
         (switch::state(&console, &scope, &stored).await?)
-        (tasks::tasks(&console, &tables, &scope, campaign, &batches).await?)
+        (tasks::tasks(&console, &tables, &scope, campaign, &batches, &wins).await?)
         @if totals.is_empty() {
             p { "Nothing has been counted. New submissions are counted within a minute." }
         } @else {
@@ -70,7 +71,7 @@ async fn overview(console: Console, Named(scope): Named<Scope>, Query(query): Qu
             (shown.figures())
             (shown.plots())
         }
-        (numbers::codes(&scope, &redeemed, &batches))
+        (numbers::codes(&scope, &redeemed, &batches, &wins))
         p.soft { "Numbers are at most a minute old. Days and hours are those of " (campaign.timezone.name()) "." }
     };
     Ok(Page::new(&campaign.name, Section::Overview)

@@ -1,5 +1,6 @@
 //! The numbers of the overview: figures, plots and shares, each a link to its submissions.
 
+use common::domain::win::Win;
 use ops_core::statistics::Days;
 use ops_core::statistics::aggregate::{
     PrizesLeft, aggregate, each_day, each_hour, figures, latest_hour, prizes_left, receipt_words,
@@ -170,7 +171,12 @@ fn branch_name(campaign: &Campaign, key: &str) -> String {
 }
 
 /// `redeemed` is of the whole campaign.
-pub(super) fn codes(scope: &Scope, redeemed: &Aggregate, batches: &[Batch]) -> Markup {
+pub(super) fn codes(
+    scope: &Scope,
+    redeemed: &Aggregate,
+    batches: &[Batch],
+    wins: &[Win],
+) -> Markup {
     let row = |batch: &Batch| {
         let used = records_of(redeemed, &batch.name);
         let all = i64::try_from(batch.count()).unwrap_or(i64::MAX);
@@ -189,15 +195,15 @@ pub(super) fn codes(scope: &Scope, redeemed: &Aggregate, batches: &[Batch]) -> M
         }
     };
     let prize = |left: PrizesLeft<'_>| {
-        let at_most = left.at_most?;
+        let at_hand = left.left?;
         Some(Share {
             name: html! { (left.prize) br; span.soft { (left.batch.name) } },
-            value: at_most,
+            value: at_hand,
             of: left.codes,
-            words: html! { (number(at_most)) " of " (number(left.codes)) },
+            words: html! { (number(at_hand)) " of " (number(left.codes)) },
         })
     };
-    let prizes: Vec<_> = prizes_left(batches, redeemed)
+    let prizes: Vec<_> = prizes_left(batches, wins)
         .into_iter()
         .filter_map(prize)
         .collect();
@@ -210,9 +216,9 @@ pub(super) fn codes(scope: &Scope, redeemed: &Aggregate, batches: &[Batch]) -> M
                 }
                 @if !prizes.is_empty() {
                     div {
-                        h2 { "Prizes left, at most" }
-                        (shares("Prizes that are left, at most", ["Prize", "Left, at most"], prizes))
-                        p.soft { "Held codes are among these, and those that stayed used after a revocation." }
+                        h2 { "Prizes left" }
+                        (shares("Prizes that no winner has", ["Prize", "Left"], prizes))
+                        p.soft { "Those of codes that are lost are among these." }
                     }
                 }
             }

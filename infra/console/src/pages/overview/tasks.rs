@@ -3,12 +3,14 @@
 use common::domain::campaign::CodePolicy;
 use common::domain::receipt::schedule::LOOKUPS_PER_MINUTE;
 use common::domain::settling::Dependency;
+use common::domain::win::Win;
 use common::error::StoreError;
 use common::store::breakers::BreakerState;
 use ops_core::pace::{PartnerConcurrency, looked_up_by};
 use ops_core::{statistics, webhooks};
 
 use super::submissions_path;
+use crate::pages::prizes::path_of_prizes;
 use crate::pages::webhooks::banner;
 use crate::prelude::*;
 
@@ -18,6 +20,7 @@ pub(super) async fn tasks(
     scope: &Scope,
     campaign: &Campaign,
     batches: &[Batch],
+    wins: &[Win],
 ) -> PageResult<Markup> {
     let (now, zone) = (console.now(), campaign.timezone);
     let waiting = tables
@@ -51,7 +54,12 @@ pub(super) async fn tasks(
             p.bad { "There are no codes, so every entry is refused. " a href={ (path_of(scope)) "/codes" } { "Mint or import some" } "." }
         }
     };
-    let quiet = waiting == 0 && failing.0.is_empty();
+    let to_call = wins.iter().filter(|win| {
+        let state = win.state();
+        matches!(state, ContactState::Drawn | ContactState::Called { .. })
+    });
+    let to_call = to_call.count();
+    let quiet = waiting == 0 && to_call == 0 && failing.0.is_empty();
     Ok(html! {
         section aria-label="To do" {
             @if waiting > 0 {
@@ -59,6 +67,9 @@ pub(super) async fn tasks(
                     a.button href={ (path_of(scope)) "/review" } { (grouped(waiting)) " waiting for you: review" }
                     a href=(submissions_path(scope, &[("waiting", "person")])) { "Show the list" }
                 }
+            }
+            @if to_call > 0 {
+                p.task { a.button href=(path_of_prizes(scope)) { (grouped(to_call)) " instant prizes: call the winners" } }
             }
             (failing)
             @if quiet { p.good { "Nothing waits for a person, and nothing fails." } }

@@ -98,7 +98,7 @@ fn progress(
             "waits until every submission is settled; `ops submission list --unsettled` lists those that are not".to_owned()
         }
         PostponeReason::PrizesClaimed => {
-            "waits until every draw is run and every prize handed over; `ops draw show` lists the draws".to_owned()
+            "waits until every draw is run and every prize handed over; `ops draw show` lists the draws, `ops prize list` the instant prizes".to_owned()
         }
         PostponeReason::SubmissionsLeft => format!(
             "{} are left, because a correction waits for its second person, or a record cannot be read",

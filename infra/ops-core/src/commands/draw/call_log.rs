@@ -1,14 +1,17 @@
 //! `ops draw call`, `confirm`, `hand-over` and `skip`: the contact log.
 
-use common::domain::contact_log::MAX_CALLS;
-
 use super::show::contact_json;
 use crate::cli::{CallArgs, CallOutcome, SkipArgs, WinnerArgs};
+use crate::contact_log::WinnersOf;
 use crate::draws::call_log::{self, Logged, Winner};
 use crate::draws::shown::{options, prize_option, state_of};
 use crate::prelude::*;
 
-pub(super) async fn call(args: CallArgs, tables: &Tables, now: Timestamp) -> Result<Report> {
+pub(super) async fn call(
+    args: CallArgs<WinnerArgs>,
+    tables: &Tables,
+    now: Timestamp,
+) -> Result<Report> {
     let CallArgs {
         winner,
         outcome,
@@ -33,7 +36,7 @@ pub(super) async fn log_step(
 }
 
 pub(super) async fn skip(
-    args: SkipArgs,
+    args: SkipArgs<WinnerArgs>,
     tables: &Tables,
     now: Timestamp,
     terminal: &mut Terminal<'_>,
@@ -133,15 +136,7 @@ async fn step(
 }
 
 fn next_step(winner: &Winner, contact: &Contact, is_blocked: bool) -> Option<String> {
-    let step = match contact.state() {
-        ContactState::HandedOver | ContactState::Skipped { .. } => return None,
-        _ if is_blocked => "skip --reason excluded --inspector NAME",
-        ContactState::Drawn => "call",
-        ContactState::Called { times } if times < MAX_CALLS => "call",
-        ContactState::Called { .. } => "skip --reason no-answer --inspector NAME",
-        ContactState::Reached => "confirm",
-        ContactState::Identified => "hand-over",
-    };
+    let step = WinnersOf::Draw.next_command(&contact.log, is_blocked)?;
     let options = options(&winner.scope, &winner.draw.name);
     let tier = prize_option(&winner.header, &contact.prize);
     Some(format!(

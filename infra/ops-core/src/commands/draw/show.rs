@@ -1,5 +1,6 @@
 //! `ops draw show`.
 
+use crate::contact_log::steps_json;
 use crate::draws::call_log::blocked;
 use crate::draws::shown::{facts, next_step, state, state_of};
 use crate::draws::{chain, find, header};
@@ -130,7 +131,6 @@ fn as_json(scope: &Scope, draw: &Draw) -> Result<Value> {
 }
 
 pub(super) fn contact_json(contact: &Contact, blocked: &HashSet<SubmissionId>) -> Value {
-    let step = |step: &ContactStep| json!({ "at": step.at, "by": step.by, "event": step.event });
     json!({
         "prize": contact.prize,
         "place": contact.place,
@@ -140,6 +140,6 @@ pub(super) fn contact_json(contact: &Contact, blocked: &HashSet<SubmissionId>) -
         "phone": contact.masked_phone,
         "state": contact.state(),
         "blocked": contact.submission_id.is_some_and(|id| blocked.contains(&id)),
-        "steps": contact.steps.iter().map(step).collect::<Vec<_>>(),
+        "steps": steps_json(&contact.log),
     })
 }

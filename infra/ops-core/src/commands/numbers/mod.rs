@@ -7,7 +7,7 @@ use self::report::Overview;
 use crate::cli::NumbersArgs;
 use crate::export::format::{heading, row};
 use crate::prelude::*;
-use crate::statistics::aggregate::{by_dimension, prizes_left};
+use crate::statistics::aggregate::prizes_left;
 use crate::statistics::{self, Days};
 
 pub(crate) async fn run(
@@ -41,11 +41,9 @@ async fn report(tables: &Tables, scope: &Scope, days: Days) -> Result<Report> {
     let book = tables.code_books.overview(scope).await?;
     let batches = &book.map(|book| book.batches).unwrap_or_default();
     // A prize won on another day is not left either.
-    let redeemed = if days.are_all() || batches.iter().all(|batch| batch.prize.is_none()) {
-        by_dimension(counters, Metric::Batches)
-    } else {
-        let all = statistics::of_all_days(tables, scope, Metric::Batches).await?;
-        by_dimension(&all, Metric::Batches)
+    let wins = match batches.iter().any(|batch| batch.prize.is_some()) {
+        true => tables.wins().list(scope).await?,
+        false => Vec::new(),
     };
     let overview = Overview {
         scope,
@@ -53,7 +51,7 @@ async fn report(tables: &Tables, scope: &Scope, days: Days) -> Result<Report> {
         days,
         counters,
         batches,
-        prizes: &prizes_left(batches, &redeemed),
+        prizes: &prizes_left(batches, &wins),
     };
     Ok(overview.report())
 }
@@ -71,7 +69,7 @@ const NUMBERS: [&str; 8] = [
     "phones",
     "codes",
     "redeemed",
-    "left_at_most",
+    "left",
 ];
 
 /// The lists of the JSON, a row for each of their items.

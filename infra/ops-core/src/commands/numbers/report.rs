@@ -10,8 +10,7 @@ use crate::statistics::aggregate::{
 };
 
 const BAR_CHARS: i64 = 32;
-const AT_MOST: &str = "Held codes are among these, and those that stayed used after a revocation. \
-                       `ops code batches --used` counts the unused ones.\n";
+const NOT_GIVEN: &str = "No winner has these; those of codes that are lost are among them.\n";
 
 /// Metrics that are lists in the JSON, each with the parts of its names, which `#` separates.
 const LISTS: [(Metric, &str, &[&str]); 6] = [
@@ -114,9 +113,9 @@ const TABLES: [BarTable; 10] = [
         Some(OF.1),
     ),
 ];
-const LEFT: (&str, &str) = ("LEFT", "/left_at_most");
+const LEFT: (&str, &str) = ("LEFT", "/left");
 const PRIZES_LEFT: BarTable = (
-    "Prizes left, at most",
+    "Prizes left",
     "/prizes_left",
     &[BATCH, PRIZE, ("STATUS", "/status"), LEFT, OF],
     LEFT.1,
@@ -177,7 +176,7 @@ fn as_text(overview: Overview<'_>, json: &Value) -> String {
         }
     }
     if !overview.prizes.is_empty() {
-        text += AT_MOST;
+        text += NOT_GIVEN;
     }
     text
 }
@@ -234,7 +233,7 @@ fn as_json(overview: Overview<'_>) -> Value {
             "prize": left.prize,
             "status": left.batch.status,
             "codes": left.codes,
-            "left_at_most": left.at_most,
+            "left": left.left,
         })
     };
     let hours = aggregate(counters, Metric::Outcomes, |counter| {

@@ -9,6 +9,7 @@ mod keys;
 mod link;
 pub(crate) mod overview;
 mod pages;
+mod prizes;
 pub(crate) mod review;
 mod safety;
 mod submissions;

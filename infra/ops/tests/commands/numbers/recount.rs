@@ -99,6 +99,10 @@ async fn one_of_two_operators_recounts_at_once() {
 async fn recount_waits_for_the_changes_of_an_erasure() {
     let (stack, mut counter) = counted().await;
     pause(&stack).await;
+    let listed = stack.json("prize list --campaign chai-bora-2026").await;
+    let won = text_of(&listed["prizes"][0]["ref"]);
+    let forfeit = format!("prize forfeit {won} --reason excluded --inspector Neema --yes");
+    stack.fine(forfeit).await;
     let erase = "person erase --phone 0712345678 --why 'Letter of 3 March' --yes";
     stack.fine(erase).await;
     stack.refused(RECOUNT, "not_quiet").await;
