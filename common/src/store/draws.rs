@@ -152,6 +152,21 @@ impl Draws {
             .await
     }
 
+    /// Removes a request. False if it was confirmed or replaced.
+    pub async fn keep(
+        &self,
+        scope: &Scope,
+        name: &DrawName,
+        request: &OperatorDecision,
+    ) -> StoreResult<bool> {
+        self.update(scope, name)
+            .remove([ABANDONMENT])
+            .when_equal(ABANDONMENT, request)
+            .when(NOT_ABANDONED)
+            .send(WRITING)
+            .await
+    }
+
     /// Adds at most [`MAX_ADDED`]; false if contacts changed since [`Draw::contact_changes`] was
     /// read, the draw was abandoned, or one of `conditions` fails.
     pub async fn add_contacts(

@@ -1,7 +1,10 @@
-//! The rule of two people: a change with something at stake waits for a second operator.
+//! The rule of two people: a change with something at stake waits for a second operator, who
+//! approves or declines it.
 
 use common::domain::submission::approval::Agreement;
+use common::store::submissions::DueSubmission;
 
+use crate::draws::abandon;
 use crate::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -67,6 +70,70 @@ pub(crate) async fn agree(
                 replaced: before.approval.clone().map(Box::new),
             })))
         }
+    }
+}
+
+/// Takes a request back: its operator withdraws it, another one declines it.
+pub async fn decline(
+    tables: &Tables,
+    before: &Submission,
+    decision: &OperatorDecision,
+) -> Result<Submission> {
+    let Some(first) = &before.approval else {
+        bail!(
+            "not_asked",
+            "nothing in {} waits for a second person",
+            before.reference()
+        );
+    };
+    let name = match is_own(&first.decision, decision) {
+        true => "submission.withdraw",
+        false => "submission.decline",
+    };
+    let row = decided(name, before, decision).with(proposal_json(first));
+    tables.audit.append(row, decision.at).await?;
+    let after = before.without_approval();
+    match tables.store.annotate(before, &after).await? {
+        true => Ok(after),
+        false => Err(moved()),
+    }
+}
+
+/// The first of two people, for the row of what the second one approved.
+pub(crate) fn asked_by(decision: &OperatorDecision) -> Option<(&'static str, Value)> {
+    let is_approved = decision.confirmed.is_some();
+    is_approved.then(|| ("asked_by", json!(decision.by)))
+}
+
+/// True if one person asked, and decides now.
+pub(crate) fn is_own(first: &OperatorDecision, decision: &OperatorDecision) -> bool {
+    first.is_by(
+        decision.identity.as_deref().unwrap_or_default(),
+        &decision.by,
+    )
+}
+
+/// What waits for a second person, besides acceptances, which wait in the review.
+#[derive(Debug)]
+pub struct Requests {
+    /// To be revoked or reopened.
+    pub submissions: Vec<DueSubmission>,
+    /// To be given up.
+    pub draws: Vec<Draw>,
+}
+
+impl Requests {
+    pub async fn read(tables: &Tables, scope: &Scope, now: Timestamp) -> Result<Self, StoreError> {
+        let mut draws = tables.draws.list(scope).await?;
+        draws.retain(|draw| abandon::awaits_second(draw, now));
+        Ok(Self {
+            submissions: tables.submissions().waiting_for_approval(scope).await?,
+            draws,
+        })
+    }
+
+    pub fn count(&self) -> usize {
+        self.submissions.len() + self.draws.len()
     }
 }
 

@@ -303,6 +303,15 @@ pub(crate) enum SubmissionCommand {
     },
     /// Let a rejected or revoked submission wait for an operator again
     Reopen(CorrectionArgs),
+    /// Take a request back that waits for a second operator: decline another operator's, or withdraw your own
+    Decline {
+        /// Id of the submission, or the reference that the consumer quotes
+        #[arg(value_name = "ID-OR-REF")]
+        name: String,
+        /// Reason, in your words; it is recorded
+        #[arg(long, value_name = "TEXT")]
+        why: String,
+    },
     /// Accept or reject a submission by hand
     Settle {
         /// Id of the submission, or the reference that the consumer quotes

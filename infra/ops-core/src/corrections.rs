@@ -7,7 +7,7 @@ use common::domain::submission::correction::NotCorrectable;
 use common::store::Write;
 use common::store::submission_writes::CorrectionResult;
 
-use crate::approvals::{Agreed, agree, change_json, decided, moved};
+use crate::approvals::{Agreed, agree, asked_by, change_json, decided, moved};
 use crate::codes::find::of_submission;
 use crate::draws::{self, chain};
 use crate::prelude::*;
@@ -55,6 +55,7 @@ pub async fn correct_seen(
         let replaced = replaced.map(|first| change_json(&first.change));
         let details =
             json!({ "correction": correction, "proposal": is_proposal, "replaced": replaced });
+        let details = extended(details, asked_by(decision));
         decided(name, &before, decision).with(details)
     };
     // Before the draws are read, so that a later freeze is noticed.

@@ -4,7 +4,7 @@ use common::domain::receipt::rules::ReceiptRules;
 use common::domain::submission::transition::{Findings, Transition};
 use common::store::submission_writes::SettleResult;
 
-use crate::approvals::{Agreed, action, agree, decided, moved};
+use crate::approvals::{Agreed, action, agree, asked_by, decided, moved};
 use crate::campaign_file::MAX_ENTRIES;
 use crate::codes::find::of_submission;
 use crate::prelude::*;
@@ -147,13 +147,15 @@ async fn write(
     let reasons = [after.status.message_key().as_str(), OPERATOR_DECISION]
         .into_iter()
         .chain(is_unproved.then_some(WITHOUT_RECEIPT_CODE));
-    let row = decided("submission.settle", before, &decision).with(json!({
+    let details = json!({
         "before": before.status.message_key(),
         "after": after.status.message_key(),
         "entries": after.status.entries(),
         "without_receipt_code": is_unproved,
         "proposal": false,
-    }));
+    });
+    let row = decided("submission.settle", before, &decision);
+    let row = row.with(extended(details, asked_by(&decision)));
     let decided_at = decision.at;
     let after = Submission {
         reasons: reasons.map(str::to_owned).collect(),

@@ -72,6 +72,16 @@ impl Submission {
         }
     }
 
+    /// Without the request, which was declined or withdrawn. Callers see no change.
+    #[must_use]
+    pub fn without_approval(&self) -> Self {
+        Self {
+            approval: None,
+            revision: self.revision.saturating_add(1),
+            ..self.clone()
+        }
+    }
+
     pub fn first_acceptance(&self) -> Option<(&Acceptance, &OperatorDecision)> {
         let Approval { change, decision } = self.approval.as_ref()?;
         match change {

@@ -1,5 +1,5 @@
-//! The index of unsettled submissions: due ones, and those that wait for an operator or a spot
-//! check. It lags behind the table.
+//! The index of unsettled submissions: due ones, and those that wait for an operator, a second
+//! person's approval or a spot check. It lags behind the table.
 
 use std::collections::HashMap;
 
@@ -27,6 +27,8 @@ pub(super) const UNREADABLE_READS: &str = "unreadable_reads";
 /// Test submissions are separate: many never settle.
 const OPERATOR: &str = "person";
 const SPOT_CHECK: &str = "second_look";
+/// Settled submissions alone: others wait for an operator anyway.
+const APPROVAL: &str = "approval";
 /// Each takes a thousand writes a second, and adds a query to every turn.
 const TAX_SHARDS: u8 = 4;
 const PARTNER_SHARDS: u8 = 16;
@@ -136,9 +138,9 @@ impl Submissions {
         for one in read {
             match one {
                 // The index may lag behind the table.
-                Ok(submission) => {
-                    found.extend(submission.filter(|found: &Submission| found.settling.is_some()));
-                }
+                Ok(submission) => found.extend(submission.filter(|found: &Submission| {
+                    found.settling.is_some() || found.approval.is_some()
+                })),
                 Err(record) => unreadable.push(record),
             }
         }
@@ -195,7 +197,22 @@ impl Submissions {
     }
 
     pub async fn count_waiting_for_operator(&self, scope: &Scope) -> StoreResult<u64> {
-        let partition = operator_partition(scope.environment);
+        self.count_of_scope(operator_partition(scope.environment), scope)
+            .await
+    }
+
+    /// Settled submissions whose correction a second person has to approve.
+    pub async fn waiting_for_approval(&self, scope: &Scope) -> StoreResult<Vec<DueSubmission>> {
+        self.listed_of_scope(approval_partition(scope.environment), scope, BEGINNING)
+            .await
+    }
+
+    pub async fn count_waiting_for_approval(&self, scope: &Scope) -> StoreResult<u64> {
+        self.count_of_scope(approval_partition(scope.environment), scope)
+            .await
+    }
+
+    async fn count_of_scope(&self, partition: String, scope: &Scope) -> StoreResult<u64> {
         let query = self.query_unsettled_of(&partition, scope, BEGINNING);
         let mut pages = query.select(Select::Count).into_paginator().send();
         let mut count = 0;
@@ -361,16 +378,20 @@ fn after(scope: &Scope) -> String {
 
 pub(super) fn listed(submission: &Submission) -> Option<(String, String)> {
     let scope = &submission.scope;
-    match &submission.settling {
-        Some(settling) => Some((
+    match (&submission.settling, &submission.approval) {
+        (Some(settling), _) => Some((
             partition(settling, submission),
             next_step(scope, settling.next_step_at),
         )),
-        None if submission.awaits_spot_check() => Some((
+        (None, Some(first)) => Some((
+            approval_partition(scope.environment),
+            next_step(scope, first.decision.at),
+        )),
+        (None, None) if submission.awaits_spot_check() => Some((
             spot_check_partition(scope.environment),
             next_step(scope, submission.real_time(submission.updated_at)),
         )),
-        None => None,
+        (None, None) => None,
     }
 }
 
@@ -407,4 +428,8 @@ fn operator_partition(environment: Environment) -> String {
 
 fn spot_check_partition(environment: Environment) -> String {
     format!("{SPOT_CHECK}#{environment}")
+}
+
+fn approval_partition(environment: Environment) -> String {
+    format!("{APPROVAL}#{environment}")
 }

@@ -3,6 +3,7 @@
 use chrono::NaiveDate;
 use common::domain::audit::{AuditRow, StoredAuditRow};
 use ops_core::audit::{self, AuditRows, RowFilter};
+use serde_json::Value;
 
 use crate::prelude::*;
 
@@ -106,11 +107,11 @@ fn row(stored: &StoredAuditRow, zone: Tz) -> Markup {
             td data-name="Row" { (stored.sequence) }
             td data-name="Time" { (local_time(*at, zone)) }
             td data-name="Who" { (name_of(&entry.who)) @if let Some(by) = &entry.by { " (" (by) ")" } }
-            td data-name="Action" { (entry.action) }
+            td data-name="Action" { (entry.action) @if let Some(step) = step(&entry.details) { " (" (step) ")" } }
             td data-name="About" {
                 (about.map(String::as_str).collect::<Vec<_>>().join(" ")) " "
                 @match subject.parse::<SubmissionId>() {
-                    Ok(id) => a href=(path_of_submission(id)) { (id) },
+                    Ok(id) => a href=(path_of_submission(id)) { (id.reference()) },
                     Err(_) => (subject),
                 }
             }
@@ -121,6 +122,16 @@ fn row(stored: &StoredAuditRow, zone: Tz) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// The part of one of two people.
+fn step(details: &str) -> Option<&'static str> {
+    let details: Value = serde_json::from_str(details).ok()?;
+    match (details["proposal"].as_bool()?, &details["asked_by"]) {
+        (true, _) => Some("asked"),
+        (false, Value::String(_)) => Some("approved"),
+        (false, _) => None,
     }
 }
 

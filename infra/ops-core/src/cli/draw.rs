@@ -51,6 +51,14 @@ pub(crate) enum DrawCommand {
     HandOver(WinnerArgs),
     /// Skip a winner, for a reason and before an inspector; the next in the order is drawn
     Skip(SkipArgs<WinnerArgs>),
+    /// Take the request to give a draw up back: decline another operator's, or withdraw your own
+    Keep {
+        #[command(flatten)]
+        draw: DrawArgs,
+        /// Reason, in your words; it is recorded
+        #[arg(long, value_name = "TEXT")]
+        why: String,
+    },
     /// Give up a frozen draw before or after its round, until its run is finished; two people run this, it is published beside the
     /// commitment, and the name is not used again
     Abandon {

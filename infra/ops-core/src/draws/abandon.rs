@@ -5,6 +5,7 @@ use super::files::ABANDONED;
 use super::openings::busy;
 use super::prelude::*;
 use super::{logged, step_time};
+use crate::approvals;
 
 /// The action in the audit log.
 const ABANDON: &str = "draw.abandon";
@@ -16,6 +17,46 @@ pub fn request(draw: &Draw, now: Timestamp) -> Option<&OperatorDecision> {
     draw.abandonment
         .as_ref()
         .filter(|first| first.confirmed.is_none() && !is_outdated(first))
+}
+
+/// True if one person has asked to give the draw up.
+pub fn awaits_second(draw: &Draw, now: Timestamp) -> bool {
+    draw.outcome.is_none() && request(draw, now).is_some()
+}
+
+/// Takes the request back: its operator withdraws it, another one declines it.
+pub async fn decline(
+    tables: &Tables,
+    scope: &Scope,
+    draw: &Draw,
+    why: &str,
+    shown: Option<Timestamp>,
+) -> Result<Draw> {
+    let why = validate_reason(why, "the reason")?;
+    let now = storage_time(tables).await?;
+    let first = request(draw, now).filter(|first| Some(first.at) == shown);
+    let first = first.ok_or_else(|| request_changed(&draw.name))?;
+    let decision = tables.audit.decision(why.clone(), now).await?;
+    let name = match approvals::is_own(first, &decision) {
+        true => "draw.withdraw",
+        false => "draw.decline",
+    };
+    let details = json!({ "request": first, "commitment": draw.commitment });
+    let action = Action::new(name).in_scope(scope).on(&draw.name);
+    let row = action.because(&why).with(details);
+    tables.audit.append(row, now).await?;
+    if !tables.draws.keep(scope, &draw.name, first).await? {
+        return Err(busy(&draw.name));
+    }
+    super::find(tables, scope, &draw.name).await
+}
+
+fn request_changed(name: &DrawName) -> Failure {
+    failure!(
+        "request_changed",
+        "nothing was done: another person asked to give the draw {name} up, or took that back, or its round came, since it was \
+         shown; look at it again, and set this machine's clock right if it is wrong"
+    )
 }
 
 /// Asks for it; as the second person, confirms and publishes it. Returns the draw after it.
@@ -36,12 +77,7 @@ pub async fn abandon(
     let now = storage_time(tables).await?;
     let asked_at = request(&draw, now).map(|first| first.at);
     if asked_at != shown && !draw.is_abandoned() {
-        bail!(
-            "request_changed",
-            "nothing was done: another person asked to give the draw {} up, or its round came, since it was shown; look at it \
-             again, and set this machine's clock right if it is wrong",
-            draw.name
-        );
+        return Err(request_changed(&draw.name));
     }
     let decision = tables.audit.decision(why.clone(), now).await?;
     let decision = match &draw.abandonment {
@@ -63,6 +99,7 @@ pub async fn abandon(
     };
     let proposal = decision.confirmed.is_none();
     let details = json!({ "proposal": proposal, "commitment": draw.commitment });
+    let details = extended(details, approvals::asked_by(&decision));
     let action = Action::new(ABANDON).in_scope(scope).on(&draw.name);
     let action = action.because(&why).with(details);
     let logged = tables.audit.append(action, now).await?;

@@ -68,7 +68,9 @@ impl Filter {
             && days.to.is_none_or(|to| submission.day <= to.to_string())
             && (batch.is_none() || *batch == submission.batch)
             && (region.is_none() || *region == submission.region)
-            && (!waits_for_person || submission.assignee() == Some(Assignee::Operator))
+            && (!waits_for_person
+                || submission.assignee() == Some(Assignee::Operator)
+                || submission.approval.is_some())
     }
 
     pub(crate) async fn pages(&self, tables: &Tables, scope: &Scope) -> Result<Pages> {
@@ -77,7 +79,8 @@ impl Filter {
             return Ok(submissions.select(&self.selection(scope)).boxed());
         }
         let mut listed = if self.waits_for_person {
-            submissions.waiting_for_operator(scope).await?
+            let waiting = submissions.waiting_for_operator(scope).await?;
+            [waiting, submissions.waiting_for_approval(scope).await?].concat()
         } else {
             submissions.unsettled(scope).await?
         };

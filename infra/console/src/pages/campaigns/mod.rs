@@ -6,6 +6,8 @@ mod form;
 use common::aws::concurrently;
 use common::domain::statistics::ALL_DAYS;
 use common::error::StoreError;
+use ops_core::approvals::Requests;
+use ops_core::format::counted;
 
 use super::overview::submissions_path;
 use crate::prelude::*;
@@ -34,7 +36,7 @@ async fn list(console: Console, Query(query): Query) -> PageResult {
     });
     let live = campaigns
         .iter()
-        .map(|campaign| Live::read(&tables, campaign).boxed());
+        .map(|campaign| Live::read(&tables, campaign, now).boxed());
     let live = concurrently(live.collect::<Vec<_>>()).await?;
     let rows = html! { @for (campaign, live) in campaigns.iter().zip(live) { (row(campaign, &live, now)) } };
     let may_add = console.has(Role::Operator).await?;
@@ -93,19 +95,23 @@ fn filters(status: &str, text: &str) -> Markup {
 struct Live {
     days: Option<Aggregate>,
     waiting: Option<u64>,
+    /// Requests that wait for a second person.
+    requests: Option<usize>,
 }
 
 impl Live {
-    async fn read(tables: &Tables, campaign: &Campaign) -> PageResult<Self> {
+    async fn read(tables: &Tables, campaign: &Campaign, now: Timestamp) -> PageResult<Self> {
         let [_, live] = campaign.slug.scopes();
         let days = tables
             .statistics
             .counters(&live, Metric::Days, ALL_DAYS)
             .await;
         let waiting = tables.submissions().count_waiting_for_operator(&live).await;
+        let requests = Requests::read(tables, &live, now).await;
         Ok(Self {
             days: if_allowed(days)?.map(|days| by_dimension(&days, Metric::Days)),
             waiting: if_allowed(waiting)?,
+            requests: if_allowed(requests)?.map(|requests| requests.count()),
         })
     }
 }
@@ -155,6 +161,7 @@ fn row(campaign: &Campaign, live: &Live, now: Timestamp) -> Markup {
                     Some(waiting) => a.waiting href={ (path_of(&scope)) "/review" } { (grouped(waiting)) span.unseen { " of " (campaign.name) } },
                     None => "—",
                 }
+                @if let Some(requests) = live.requests.filter(|requests| *requests > 0) { br; a.waiting href=(path_of(&scope)) { (counted(requests, "request")) span.unseen { " in " (campaign.name) } } }
             }
             td data-name=(today) { (or_dash(entries(now))) }
             td data-name=(yesterday) {

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use ops_core::contact_log::WinnersOf;
+use ops_core::draws::abandon::awaits_second;
 use ops_core::draws::call_log::{Winner, log, show_phone};
 use ops_core::draws::shown;
 use ops_core::draws::{self, call_log};
@@ -42,7 +43,7 @@ impl InDraw {
     }
 }
 
-fn path_of_draw(scope: &Scope, name: &DrawName) -> String {
+pub(super) fn path_of_draw(scope: &Scope, name: &DrawName) -> String {
     format!("{}/draws/{name}", path_of(scope))
 }
 
@@ -99,7 +100,7 @@ fn row(
     Ok(html! {
         tr {
             td { a href=(path_of_draw(scope, &draw.name)) { (draw.name) } }
-            td { (state(draw)) @if draw.awaits_run(now) { " " (pill("open", "round is out")) } @if steps::waits_for_second(draw, now) { " " (pill("open", "second person")) } }
+            td { (state(draw)) @if draw.awaits_run(now) { " " (pill("open", "round is out")) } @if awaits_second(draw, now) { " " (pill("open", "second person")) } }
             td { (grouped(header.rows.get())) }
             td { (grouped(header.total.get())) }
             td { (zoned_time(draw.round_at, zone)) }

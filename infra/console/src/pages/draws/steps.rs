@@ -1,7 +1,7 @@
 //! The next step with a draw: waiting for the round, running it, or giving the draw up.
 
 use ops_core::LastLine;
-use ops_core::draws::abandon::{abandon, request};
+use ops_core::draws::abandon::{abandon, decline, request};
 use ops_core::draws::run::{RoundSource, run};
 use ops_core::draws::{self, shown};
 
@@ -13,6 +13,7 @@ pub(super) fn routes() -> Router<Console> {
     Router::new()
         .route(&format!("{path}/run"), post(run_draw))
         .route(&format!("{path}/abandon"), post(give_up))
+        .route(&format!("{path}/keep"), post(keep))
 }
 
 /// The next step in words, with its button.
@@ -131,11 +132,6 @@ async fn run_draw(console: Console, named: InDraw, form: Form) -> PageResult<Res
     Ok(page.render(content).into_response())
 }
 
-/// True if one person has asked to give the draw up.
-pub(super) fn waits_for_second(draw: &Draw, now: Timestamp) -> bool {
-    draw.outcome.is_none() && request(draw, now).is_some()
-}
-
 /// Asks for it; shows the other person's request.
 pub(super) async fn abandon_section(
     tables: &Tables,
@@ -166,6 +162,19 @@ pub(super) async fn abandon_section(
             html! { (hidden("shown", &shown)) (text_field("why", "Reason, which is published")) },
         )
     };
+    let taken_back = |verb: &str| {
+        html! {
+            details {
+                summary { (verb) " the request …" }
+                form method="post" action={ (path_of_draw(scope, &draw.name)) "/keep" } {
+                    (hidden("shown", &shown))
+                    label for="why-keep" { "Reason, which stays in the record" }
+                    input #why-keep name="why" required maxlength="500" autocomplete="off";
+                    p { button { (verb) } }
+                }
+            }
+        }
+    };
     Ok(html! {
         h2 { "Give this draw up" }
         @if let Some(first) = first {
@@ -175,10 +184,11 @@ pub(super) async fn abandon_section(
             }
         }
         @match first {
-            Some(_) if is_own => {}
+            Some(_) if is_own => (taken_back("Withdraw")),
             Some(_) => {
                 p { "You would be the second person: then the draw never has winners." }
                 (form("Give it up"))
+                (taken_back("Decline"))
             }
             None => details {
                 summary { "Two people can give it up, so that it never has winners" }
@@ -194,13 +204,33 @@ async fn give_up(console: Console, named: InDraw, form: Form) -> PageResult<Resp
     let tables = console.tables()?;
     check_typed(&form, name.as_str())?;
     let draw = draws::find(&tables, &scope, &name).await?;
-    let shown = form.get("shown").parse().ok();
-    let shown = shown.map(Timestamp::from_millis);
-    let abandoning = abandon(&tables, &scope, draw, form.get("why"), shown);
-    match abandoning.boxed().await {
-        Ok(_) => Ok(Redirect::to(&path_of_draw(&scope, &name)).into_response()),
+    let abandoning = abandon(&tables, &scope, draw, form.get("why"), shown(&form));
+    answered(&console, &scope, &name, abandoning.boxed().await).await
+}
+
+async fn keep(console: Console, named: InDraw, form: Form) -> PageResult<Response> {
+    let (scope, name) = named.names();
+    let tables = console.tables()?;
+    let draw = draws::find(&tables, &scope, &name).await?;
+    let keeping = decline(&tables, &scope, &draw, form.get("why"), shown(&form));
+    answered(&console, &scope, &name, keeping.boxed().await).await
+}
+
+/// The time of the request that the page showed.
+fn shown(form: &Form) -> Option<Timestamp> {
+    form.get("shown").parse().ok().map(Timestamp::from_millis)
+}
+
+async fn answered(
+    console: &Console,
+    scope: &Scope,
+    name: &DrawName,
+    done: Result<Draw, Failure>,
+) -> PageResult<Response> {
+    match done {
+        Ok(_) => Ok(Redirect::to(&path_of_draw(scope, name)).into_response()),
         Err(changed) if changed.code == "request_changed" => {
-            let page = draw_page(&console, &scope, &name, Some(&changed)).await?;
+            let page = draw_page(console, scope, name, Some(&changed)).await?;
             Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
         }
         Err(failure) => Err(failure.into()),

@@ -34,7 +34,7 @@ pub(super) fn today(
                     dt { (name) ", entries" }
                     dd {
                         a href=(submissions_path(scope, &[("day", &day), ("state", "accepted")])) { (number(sum.entries)) }
-                        " " span.soft { "of " (number(sum.records)) " submissions" }
+                        " " span.soft { "from " (number(sum.records)) " submissions" }
                     }
                 }
             }

@@ -3,13 +3,16 @@
 use common::domain::campaign::CodePolicy;
 use common::domain::receipt::schedule::LOOKUPS_PER_MINUTE;
 use common::domain::settling::Dependency;
+use common::domain::submission::OperatorDecision;
 use common::domain::win::Win;
 use common::error::StoreError;
 use common::store::breakers::BreakerState;
+use ops_core::approvals::{Requests, in_words};
 use ops_core::pace::{PartnerConcurrency, looked_up_by};
 use ops_core::{statistics, webhooks};
 
 use super::submissions_path;
+use crate::pages::draws::path_of_draw;
 use crate::pages::prizes::path_of_prizes;
 use crate::pages::webhooks::banner;
 use crate::prelude::*;
@@ -59,7 +62,8 @@ pub(super) async fn tasks(
         matches!(state, ContactState::Drawn | ContactState::Called { .. })
     });
     let to_call = to_call.count();
-    let quiet = waiting == 0 && to_call == 0 && failing.0.is_empty();
+    let requests = Requests::read(tables, scope, now).await?;
+    let quiet = waiting == 0 && to_call == 0 && requests.count() == 0 && failing.0.is_empty();
     Ok(html! {
         section aria-label="To do" {
             @if waiting > 0 {
@@ -71,9 +75,47 @@ pub(super) async fn tasks(
             @if to_call > 0 {
                 p.task { a.button href=(path_of_prizes(scope)) { (grouped(to_call)) " instant prizes: call the winners" } }
             }
+            (asked(tables, scope, requests, zone).await?)
             (failing)
             @if quiet { p.good { "Nothing waits for a person, and nothing fails." } }
             @for words in backlog(console, tables, scope, campaign).await? { p { (words) } }
+        }
+    })
+}
+
+/// Requests of which the overview names each.
+const MAX_REQUESTS: usize = 5;
+
+/// What waits for a second person, longest waiting first.
+async fn asked(tables: &Tables, scope: &Scope, requests: Requests, zone: Tz) -> PageResult<Markup> {
+    let more = requests.submissions.len().saturating_sub(MAX_REQUESTS);
+    let mut first = requests.submissions;
+    first.truncate(MAX_REQUESTS);
+    let (first, _) = tables.submissions().read_unsettled(first).await?;
+    let line = |decision: &OperatorDecision, what: Markup| {
+        let why = decision.why.as_deref().unwrap_or("no reason given");
+        html! { li { (decision.by) " asked on " (zoned_time(decision.at, zone)) " to " (what) ": “" (why) "”" } }
+    };
+    let submissions = first.iter().filter_map(|one| {
+        let asked = one.approval.as_ref()?;
+        let link = html! { (in_words(&asked.change)) " " a href=(path_of_submission(one.submission_id)) { (one.reference()) } };
+        Some(line(&asked.decision, link))
+    });
+    let draws = requests.draws.iter().filter_map(|draw| {
+        let link =
+            html! { "give up the draw " a href=(path_of_draw(scope, &draw.name)) { (draw.name) } };
+        Some(line(draw.abandonment.as_ref()?, link))
+    });
+    let lines: Vec<_> = submissions.chain(draws).collect();
+    Ok(html! {
+        @if !lines.is_empty() {
+            div.asked {
+                h2 { "Waits for a second person" }
+                ul { @for line in lines { (line) } }
+                @if more > 0 {
+                    p { a href=(submissions_path(scope, &[("waiting", "person")])) { (grouped(more)) " more in the list" } }
+                }
+            }
         }
     })
 }

@@ -4,7 +4,7 @@ use common::domain::settling::Assignee;
 use common::domain::submission::State;
 use common::domain::submission::approval::{Approval, ProposedChange};
 use common::domain::submission::correction::Correction;
-use ops_core::approvals::{Decided, in_words};
+use ops_core::approvals::{Decided, decline, in_words};
 use ops_core::corrections::{correct_seen, done_in_words};
 use ops_core::phones::{self, record_and_set_blocked};
 use ops_core::submissions::Disclosure;
@@ -17,6 +17,7 @@ pub(super) fn routes() -> Router<Console> {
     Router::new()
         .route("/submissions/{id}/revoke", post(revoke))
         .route("/submissions/{id}/reopen", post(reopen))
+        .route("/submissions/{id}/decline", post(take_back))
         .route("/submissions/{id}/block", post(block))
         .route("/submissions/{id}/unblock", post(unblock))
 }
@@ -37,12 +38,23 @@ pub(super) async fn proposal(
         decision.is_by(tables.audit.identity().await?, &by)
     };
     let why = decision.why.as_deref().unwrap_or("no reason given");
+    let needed = match change {
+        ProposedChange::Accept(_) => Role::Reviewer,
+        ProposedChange::Correct(correction) => role_for(*correction),
+    };
+    let taken_back = |verb: &str| {
+        html! {
+            details {
+                summary { (verb) " it …" }
+                (form(submission, "decline", "decline", html! { p { button.danger { (verb) } } }))
+            }
+        }
+    };
     let agree = match change {
         ProposedChange::Accept(_) => html! {
             p { a href=(review_path(submission)) { "Look at it in the review" } ", and accept the same there." }
         },
         ProposedChange::Correct(correction) => {
-            let needed = role_for(*correction);
             let verb = match correction {
                 Correction::Revoke { .. } => "revoke",
                 Correction::Reopen => "reopen",
@@ -54,7 +66,7 @@ pub(super) async fn proposal(
                 } => (free_code, keep_prize),
                 Correction::Reopen => (false, false),
             };
-            let form = form(
+            form(
                 submission,
                 verb,
                 "agree",
@@ -63,18 +75,19 @@ pub(super) async fn proposal(
                     @if keep_prize { (hidden("keep_prize", "on")) }
                     p { button { "Approve: " (in_words(change)) } }
                 },
-            );
-            with_role(console.has(needed).await?, "Approving it", needed, form)
+            )
         }
     };
+    let has = console.has(needed).await?;
     Ok(html! {
         section.asked aria-labelledby="asked" {
             h2 #asked { "Waits for a second person" }
             p { (decision.by) " asked on " (zoned_time(decision.at, zone)) " to " (in_words(change)) ": “" (why) "”" }
             @if is_own {
-                p { "You asked for it, so another operator has to approve it on this page, with their own AWS identity and name. Nothing changes until then." }
+                p { "You asked for it, and it can decide who gets a prize, so another operator has to approve it on this page, with their own AWS identity and name. Nothing changes until then." }
+                (with_role(has, "Withdrawing it", needed, taken_back("Withdraw")))
             } @else {
-                (agree)
+                (with_role(has, "Approving or declining it", needed, html! { (agree) (taken_back("Decline")) }))
             }
         }
     })
@@ -225,6 +238,21 @@ async fn correct(
             "Nothing has changed yet: {at_stake}, so a second person has to approve it on this page, with their own AWS identity and name."
         ),
         Decided::Unchanged(_) => "It was revoked before, so nothing was changed.".to_owned(),
+    });
+    answer(&console, &id, said).await
+}
+
+async fn take_back(console: Console, Path(id): Path<String>, form: Form) -> PageResult<Response> {
+    let (tables, now) = (console.tables()?, console.now());
+    let done = async {
+        let why = validate_reason(form.get("why"), "the reason")?;
+        let before = shown(&tables, &id, &form).await?;
+        let decision = tables.audit.decision(why, now).await?;
+        decline(&tables, &before, &decision).await
+    };
+    let said = done.await.map(|after| {
+        let reference = after.reference();
+        format!("The request is gone, which the log records; {reference} stays as it was.")
     });
     answer(&console, &id, said).await
 }

@@ -1,6 +1,6 @@
 use super::show::ShownDraw;
 use crate::cli::DrawArgs;
-use crate::draws::abandon;
+use crate::draws::{self, abandon};
 use crate::prelude::*;
 
 pub(super) async fn run(
@@ -24,4 +24,17 @@ pub(super) async fn run(
             .to_owned()
     });
     ShownDraw::find(tables, &scope, &name).await?.report(note)
+}
+
+pub(super) async fn keep(
+    args: DrawArgs,
+    why: &str,
+    tables: &Tables,
+    now: Timestamp,
+) -> Result<Report> {
+    let (scope, name) = args.named();
+    let draw = draws::find(tables, &scope, &name).await?;
+    let shown = abandon::request(&draw, now).map(|first| first.at);
+    abandon::decline(tables, &scope, &draw, why, shown).await?;
+    ShownDraw::find(tables, &scope, &name).await?.report(None)
 }

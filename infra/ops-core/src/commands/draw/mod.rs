@@ -51,6 +51,9 @@ pub(crate) async fn run(
         DrawCommand::Skip(args) => {
             call_log::skip(args, &tables().await?, clock.now(), terminal).await
         }
+        DrawCommand::Keep { draw, why } => {
+            abandon::keep(draw, &why, &tables().await?, clock.now()).await
+        }
         DrawCommand::Abandon { draw, why } => {
             let tables = tables().await?;
             abandon::run(draw, &why, &tables, clock, terminal).await

@@ -1,10 +1,11 @@
 //! `ops submission settle`, `revoke` and `reopen`.
 
-use crate::approvals::{in_words, proposal_json};
+use crate::approvals::{decline, in_words, proposal_json};
 use crate::cli::{AcceptArgs, CorrectionArgs, VerdictArgs};
 use crate::corrections::{correct, done_in_words};
 use crate::prelude::*;
 use crate::settle::{Proof, Verdict, settle};
+use crate::submissions::one;
 use crate::submissions::view::as_json;
 
 pub(super) async fn settle_one(
@@ -68,6 +69,23 @@ pub(super) async fn correct_one(
         corrected_in_words(after, correction)
     })
     .await
+}
+
+pub(super) async fn decline_one(
+    tables: &Tables,
+    name: &str,
+    why: &str,
+    now: Timestamp,
+) -> Result<Report> {
+    let decision = tables.audit.decision(validate_reason(why, "--why")?, now);
+    let decision = decision.await?;
+    let after = decline(tables, &one(tables, name).await?, &decision).await?;
+    let text = format!(
+        "{}: the request is gone; nothing else has changed",
+        after.reference()
+    );
+    let phone = phones::shown(tables, &after, false).await?;
+    Ok(Report::new(as_json(&after, phone), text))
 }
 
 fn corrected_in_words(after: &Submission, correction: Correction) -> String {

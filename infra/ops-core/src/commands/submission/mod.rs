@@ -2,7 +2,7 @@ mod decide;
 
 use std::cmp::Reverse;
 
-use self::decide::{correct_one, settle_one};
+use self::decide::{correct_one, decline_one, settle_one};
 use super::{phone_or_typed, typed_or};
 use crate::cli::{ListArgs, SubmissionCommand};
 use crate::prelude::*;
@@ -74,6 +74,7 @@ pub(crate) async fn run(
         SubmissionCommand::Reopen(args) => {
             correct_one(tables, &args, Correction::Reopen, now).await
         }
+        SubmissionCommand::Decline { name, why } => decline_one(tables, &name, &why, now).await,
         SubmissionCommand::Settle {
             name,
             verdict,

@@ -380,19 +380,23 @@ async fn certificate_and_winners_are_downloaded() {
 async fn two_people_give_a_draw_up() {
     let stack = with_entries().await;
     frozen(&stack).await;
-    let console_of = async |name: &str| {
-        let env = stack.env_with(&[("AWS_ACCESS_KEY_ID", name), ("OPS_BY", name)]);
-        let console = Served::start_with(&stack, env).await;
-        let operator = console.sign_in().await;
-        (console, operator)
-    };
-    let (_first, asha) = console_of("asha").await;
-    let (_second, juma) = console_of("juma").await;
-    let (_third, neema) = console_of("neema").await;
+    let asha = SignedIn::named(&stack, "asha").await;
+    let juma = SignedIn::named(&stack, "juma").await;
+    let neema = SignedIn::named(&stack, "neema").await;
     let path = format!("{DRAW}/abandon");
     let form = "why=mistaken&typed=week-03&shown=";
     asha.post_for(422, &path, "why=mistaken&typed=week").await;
     asha.post_for(422, &path, "typed=week-03").await;
+    asha.post_for(303, &path, form).await;
+    let overview = "/campaigns/chai-bora-2026/live";
+    assert_contains!(juma.page(overview).await, "to give up the draw");
+    let asked = juma.page(DRAW).await;
+    let decline = format!("why=it+is+right&shown={}", hidden(&asked, "shown"));
+    let keep = format!("{DRAW}/keep");
+    juma.post_for(303, &keep, &decline).await;
+    assert_eq!(stack.last_audit_row().await["action"], "draw.decline");
+    assert_lacks!(juma.page(overview).await, "Waits for a second person");
+    asha.post_for(422, &keep, &decline).await;
     asha.post_for(303, &path, form).await;
     assert_contains!(
         asha.page(DRAW).await,

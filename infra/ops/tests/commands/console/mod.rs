@@ -127,6 +127,12 @@ impl SignedIn {
         Self::opened(Served::start_with(stack, env).await).await
     }
 
+    /// The browser of an operator with this AWS identity and name.
+    pub(crate) async fn named(stack: &Stack, name: &str) -> Self {
+        let env = stack.env_with(&[("AWS_ACCESS_KEY_ID", name), ("OPS_BY", name)]);
+        Self::opened(Served::start_with(stack, env).await).await
+    }
+
     async fn opened(console: Served) -> Self {
         let operator = console.sign_in().await;
         Self {
@@ -157,6 +163,13 @@ impl SignedIn {
         let reply = self.post(path, fields).await;
         assert_eq!(reply.status, status, "{fields}: {}", reply.text);
         reply
+    }
+
+    /// Sends a form, and returns the page it leads to.
+    pub(crate) async fn followed(&self, path: &str, fields: &str) -> String {
+        let reply = self.post_for(303, path, fields).await;
+        let location = reply.headers["location"].to_str().expect("text");
+        self.page(location).await
     }
 
     pub(crate) async fn post(&self, path: &str, fields: &str) -> Reply {
