@@ -62,6 +62,7 @@ export function seen(page) {
       await new Promise((settle) => setTimeout(settle, card && (!photo || photo.complete) ? UNSEEN_MS : 20));
       if (card && card === shown() && (!photo || photo.complete)) return { ...card.dataset };
       if (!card && !document.getElementById('nothing').hidden) return {};
+      if (!card && !document.getElementById('failed').hidden) document.getElementById('again').click();
     }
   });
 }

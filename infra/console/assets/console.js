@@ -8,6 +8,19 @@ for (const field of document.querySelectorAll('input[data-word]')) {
   check();
 }
 
+// A form that is too long is not sent: what was typed would be lost.
+for (const told of document.querySelectorAll('[data-most]')) {
+  told.form = told.closest('form');
+  told.form.addEventListener('submit', (event) => {
+    const sent = new URLSearchParams(new FormData(told.form, event.submitter)).toString();
+    told.hidden = sent.length <= Number(told.dataset.most);
+    if (told.hidden) return;
+    event.stopImmediatePropagation();
+    event.preventDefault();
+    told.scrollIntoView();
+  });
+}
+
 // Sending a form twice would do a thing twice. A download and a window leave their page as it is.
 for (const form of document.querySelectorAll('form:not([data-download], [method=dialog])')) {
   form.addEventListener('submit', (event) => {
@@ -53,6 +66,9 @@ for (const button of document.querySelectorAll('button[data-copy]')) {
     button.textContent = 'Copied';
   });
 }
+
+// A list is read on to its end, step by step.
+document.querySelector('form[data-on]')?.requestSubmit();
 
 // Work that goes on shows how far it is.
 if ('renewed' in document.body.dataset) setTimeout(() => location.reload(), 2000);

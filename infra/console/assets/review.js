@@ -19,10 +19,11 @@ const ENDED = 'the console does not answer, so this is hardly written. It may ha
 const UNSEEN = 'This key did not count: the receipt had only just appeared. Press it again.';
 const CODE_MISSING = 'Type the receipt’s code, or tick that it cannot be read.';
 const CODE_INVALID = 'A receipt’s code has 6 to 40 letters and digits. Read it from the receipt again.';
+const TIME_MISSING = 'Type the time too, so that the tax authority is asked, or tick that it cannot be read.';
 const TIME_INVALID = 'A receipt’s time has hours and minutes, such as 14:05:33.';
 const ANSWER_UNSEEN = 'This did not count: the answer had only just appeared. Read it, then press again.';
 const NOT_BY_ENTER = 'Enter does not accept this receipt. Read the answer, then use the button to accept it, or go back to reject it.';
-const LOOKING_UP = 'The tax authority is asked. Wait for the answer, or clear the time to accept without it.';
+const LOOKING_UP = 'The tax authority is asked. Wait for the answer, or tick below the time to accept without it.';
 const ENTRIES_INVALID = 'Type how many entries it gets.';
 
 // The look-up of a form's code and time; forgotten with another code or time.
@@ -36,6 +37,9 @@ let countsFrom = Infinity;
 // The answer in the line of messages.
 let saidAbout;
 let isFetching = false;
+// Of the last fetch: it found nothing, or failed.
+let isEmpty = false;
+let hasFailed = false;
 let hasLeft = false;
 let usedAt = performance.now();
 
@@ -67,7 +71,8 @@ const isAccepting = (card) => Boolean(card) && !formOf(card).hidden;
 
 function show() {
   for (const card of cards) card.hidden = card !== cards[0];
-  byId('nothing').hidden = cards.length > 0 || isFetching;
+  byId('nothing').hidden = cards.length > 0 || !isEmpty;
+  byId('failed').hidden = cards.length > 0 || !hasFailed;
   const card = cards[0];
   if (isAccepting(card)) formOf(card).querySelector('input').focus({ preventScroll: true });
   else (card?.querySelector('h2') ?? byId('nothing')).focus({ preventScroll: true });
@@ -95,8 +100,10 @@ async function fetchAhead() {
   isFetching = true;
   while (cards.length <= AHEAD) {
     const reply = await send('next');
-    if (reply.status === 204) break;
-    if (!reply.ok) {
+    isEmpty = reply.status === 204;
+    hasFailed = !reply.ok;
+    if (isEmpty) break;
+    if (hasFailed) {
       say(await textOf(reply), 'bad');
       break;
     }
@@ -118,19 +125,19 @@ function drop(isDropped) {
   if (cards[0] !== shownCard) show();
 }
 
-function answer(card, fields, said) {
+function answer(card, fields, said, note = '') {
   closeForm(card);
   cards = cards.filter((one) => one !== card);
   card.hidden = true;
   const { id, revision, secondLook } = card.dataset;
-  const given = { card, fields: { id, revision, second_look: secondLook, ...fields }, at: performance.now(), isSent: false };
+  const given = { card, fields: { id, revision, second_look: secondLook, ...fields }, note, at: performance.now(), isSent: false };
   given.timer = setTimeout(() => write(given), holdMs);
   answers.push(given);
   fetchAhead();
   show();
   const { length } = burst(given);
   if (length > 1) say(`${length} answers within a second. Press u to take them back.`, 'flash');
-  else say(`${card.dataset.ref}: ${said}. Press u to undo.`);
+  else say(`${card.dataset.ref}: ${said}${note}. Press u to undo.`);
   saidAbout = given;
 }
 
@@ -144,8 +151,8 @@ async function write(given) {
   const reply = await send('answer', given.fields, { keepalive: true });
   answers = answers.filter((one) => one !== given);
   if (hasLeft) return;
-  const { card } = given;
-  const told = reply.status === 204 ? 'written.' : await textOf(reply);
+  const { card, note } = given;
+  const told = reply.status === 204 ? `written${note}.` : await textOf(reply);
   if (reply.ok || reply.status === 409) card.remove();
   else {
     // Shown at once, so that the message is about the receipt below.
@@ -185,7 +192,8 @@ function openForm(card) {
   const photo = photoOf(card);
   photo.classList.remove('zoomed');
   photo.classList.add('near');
-  photo.scrollTo((photo.scrollWidth - photo.clientWidth) / 2, photo.scrollHeight * CODE_AT - photo.clientHeight / 2);
+  card.scrollIntoView();
+  photo.scrollTo(0, photo.scrollHeight * CODE_AT - photo.clientHeight / 2);
   form.querySelector('input').select();
 }
 
@@ -198,7 +206,7 @@ function closeForm(card) {
 /** Code and time to look up; empty without both. */
 function toLookUp(form) {
   const { code, time } = form.elements;
-  return time?.value && !code.disabled ? `${code.value} ${time.value}` : '';
+  return time?.value && !time.disabled ? `${code.value} ${time.value}` : '';
 }
 
 /** Asks the tax authority, and shows its answer unless code or time changed meanwhile. */
@@ -258,11 +266,15 @@ function forgetLookUp(form) {
   form.querySelector('.looked').replaceChildren();
 }
 
+/** What an accepted receipt is said not to be, if the tax authority's answer did not decide. */
+const notLookedUp = ({ time }) => (time?.disabled ? ', without a look-up at the tax authority' : '');
+
 /** The first incomplete field, and the reason. */
 function missing({ code, time, entries }) {
   if (code && !code.disabled && code.validity.valueMissing) return [code, CODE_MISSING];
   if (code && !code.disabled && !code.validity.valid) return [code, CODE_INVALID];
-  if (time && !time.validity.valid) return [time, TIME_INVALID];
+  if (time && !time.disabled && !time.value) return [time, TIME_MISSING];
+  if (time && !time.disabled && !time.validity.valid) return [time, TIME_INVALID];
   return entries.validity.valid ? [] : [entries, ENTRIES_INVALID];
 }
 
@@ -276,11 +288,12 @@ review.addEventListener('submit', (event) => {
   form.querySelector('.missing').textContent = refused ?? '';
   if (refused) return undefined;
   if (toLookUp(form) && !lookUps.get(form)?.isFound) return lookUp(form.closest('.card'));
-  answer(form.closest('.card'), { verdict: 'accept', ...Object.fromEntries(new FormData(form)) }, 'accepted');
+  answer(form.closest('.card'), { verdict: 'accept', ...Object.fromEntries(new FormData(form)) }, 'accepted', notLookedUp(form.elements));
 });
 review.addEventListener('input', ({ target }) => {
-  const { code, without } = target.form.elements;
+  const { code, without, time, untimed } = target.form.elements;
   if (target === without) code.disabled = without.checked;
+  if (time) time.disabled = without?.checked || untimed.checked;
   forgetLookUp(target.form);
   // The rest of a code may follow, but no other character.
   const isCode = !code || code.disabled || !/[^\s\p{Pd}\p{L}\p{N}]/u.test(code.value);
@@ -407,6 +420,7 @@ review.addEventListener('click', (event) => {
   closeForm(cards[0]);
   show();
 });
+byId('again').addEventListener('click', fetchAhead);
 for (const button of document.querySelectorAll('dialog [data-close]')) {
   button.addEventListener('click', () => button.closest('dialog').close(''));
 }

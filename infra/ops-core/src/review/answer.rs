@@ -2,6 +2,7 @@
 
 use crate::approvals::{action, moved};
 use crate::prelude::*;
+use crate::review::lookup::can_look_up;
 use crate::settle::{Proof, Verdict, settle_seen};
 
 /// The screen has keys for decisions, and no text.
@@ -15,6 +16,8 @@ pub struct ReviewDecision {
     /// True if the answer is only compared with a decision.
     pub is_spot_check: bool,
     pub verdict: Verdict,
+    /// The tax authority's answer about the typed code; `None` if it was not asked.
+    pub looked_up: Option<&'static str>,
 }
 
 #[derive(Clone, Debug)]
@@ -37,13 +40,15 @@ pub async fn write(
         revision,
         is_spot_check,
         verdict,
+        looked_up,
     } = answer;
     let before = tables.submissions().get(scope, *submission_id).await?;
     let before = before
         .filter(|before| before.revision == *revision)
         .ok_or_else(moved)?;
     if !is_spot_check {
-        let decision = tables.audit.decision(WHY.to_owned(), now).await?;
+        let why = format!("{WHY}{}", look_up_in_words(&before, verdict, *looked_up));
+        let decision = tables.audit.decision(why, now).await?;
         let code = purchase(&before, verdict);
         return match settle_seen(tables, before, verdict.clone(), decision).await {
             Ok(decided) => Ok(ReviewResult::Decided(decided)),
@@ -70,6 +75,23 @@ pub async fn write(
         Ok(ReviewResult::SpotCheck(after))
     } else {
         Err(moved())
+    }
+}
+
+/// What an accepted receipt without a tax record rests on.
+fn look_up_in_words(before: &Submission, verdict: &Verdict, looked_up: Option<&str>) -> String {
+    let is_known = before.purchase.is_some() || before.receipt_id.is_none();
+    match (verdict, looked_up) {
+        (Verdict::Accept { .. }, _) if is_known => String::new(),
+        (Verdict::Accept { .. }, Some(answer)) => {
+            format!("; looked up: {}", answer.replace('_', " "))
+        }
+        (Verdict::Accept { proof, .. }, None) => match proof {
+            Proof::Read(_) if !can_look_up(before) => "; not looked up: a test receipt".to_owned(),
+            Proof::Read(_) => "; not looked up: no time typed".to_owned(),
+            Proof::Record | Proof::Waived => "; not looked up: no code typed".to_owned(),
+        },
+        (Verdict::Reject(_), _) => String::new(),
     }
 }
 

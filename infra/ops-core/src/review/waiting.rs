@@ -124,6 +124,7 @@ pub async fn reject(
         revision,
         is_spot_check: false,
         verdict: Verdict::Reject(reason),
+        looked_up: None,
     };
     let written = Box::pin(write_unless_redeemed(tables, scope, &decision, now)).await;
     // An unreleased lock ends within two minutes.

@@ -176,7 +176,8 @@ fn accept_form(item: &ReviewItem) -> Markup {
                         input name="time" value=[item.read().and_then(|read| read.time).map(|time| time.expose())] pattern=(TIME_PATTERN)
                             placeholder="14:05:33" inputmode="numeric" autocomplete="off" maxlength="8";
                     }
-                    p.soft { "With code and time, " kbd { "Enter" } " asks the tax authority first. Without a time, it accepts at once." }
+                    label.inline { input name="untimed" type="checkbox" value="yes"; " The time cannot be read: accept without asking the tax authority" }
+                    p.soft { "With code and time, " kbd { "Enter" } " asks the tax authority first." }
                     div.looked role="status" {}
                 }
                 @if needs_code {
@@ -355,10 +356,10 @@ fn checked(item: &ReviewItem) -> Markup {
             ol.checks {
                 @for (check, result) in &item.checks {
                     @let (class, said) = said(*result);
-                    li.(class) { span.result { (said) } " " (check_words(*check)) @if let CheckResult::Failed(reason) = result { ": " code { (reason) } } }
+                    li.(class) { span.result { (said) } " " (check_words(*check)) @if let CheckResult::Failed(reason) = result { ": " (words(reason)) } }
                 }
             }
-            p.soft { "Why it is here: " (submission.reasons.join(", ")) @if let Some(anomaly) = anomaly { " (" (anomaly.summary) ")" } }
+            p.soft { "Why it is here: " (submission.reasons.iter().map(|reason| words(reason)).collect::<Vec<_>>().join(", ")) @if let Some(anomaly) = anomaly { " (" (anomaly.summary) ")" } }
         }
     }
 }

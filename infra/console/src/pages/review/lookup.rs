@@ -10,6 +10,8 @@ use ops_core::review::lookup::{FoundReceipt, ReceiptLookup};
 use super::{Refusal, Reply, ScreenRequest, field, typed_code, words};
 use crate::prelude::*;
 
+const BUSY: &str = "busy";
+
 /// Only for a receipt on this screen.
 pub(super) async fn look_up(console: Console, form: Form) -> Reply<Html<String>> {
     let ScreenRequest { screen, tables, .. } = ScreenRequest::from_form(&console, &form)?;
@@ -29,20 +31,21 @@ pub(super) async fn look_up(console: Console, form: Form) -> Reply<Html<String>>
     };
     let campaign = tables.campaign(&screen.scope.campaign).await?;
     let key = ReceiptKey {
-        code,
+        code: code.clone(),
         time: Some(time),
     };
     let looking_up =
         ops_core::review::lookup::look_up(&tables, &submission, &campaign, key, || console.now());
-    let answer = match Box::pin(looking_up).await? {
-        ReceiptLookup::Found(receipt) => found(&receipt, &campaign, &submission),
-        ReceiptLookup::NotFound(answer) => not_found(&answer),
-        ReceiptLookup::Busy => not_found_because(
-            "busy",
-            "Every look-up of the last 15 seconds went to a receipt of the queue.",
-            "Press Enter again to wait for the next one",
-        ),
+    let (result, answer) = match Box::pin(looking_up).await? {
+        ReceiptLookup::Found(receipt) => ("found", found(&receipt, &campaign, &submission)),
+        ReceiptLookup::NotFound(answer) => (answer.as_str(), not_found(&answer)),
+        ReceiptLookup::Busy => {
+            let why = "Every look-up of the last 15 seconds went to a receipt of the queue.";
+            let next = "Press Enter again to wait for the next one";
+            (BUSY, not_found_because(BUSY, why, next))
+        }
     };
+    screen.keep_look_up(id, code, result);
     Ok(Html(answer.into_string()))
 }
 
@@ -90,7 +93,7 @@ fn not_found(answer: &LookupAnswer) -> Markup {
 
 fn not_found_because(answer: &str, why: &str, next: &str) -> Markup {
     html! {
-        p.bad data-answer=(answer) { (why) " " (next) ", or decide by hand: clear the time." }
+        p.bad data-answer=(answer) { (why) " " (next) ", or decide by hand: tick that it is accepted without the tax authority." }
     }
 }
 
@@ -154,8 +157,8 @@ fn rules(judgement: Option<&Judgement>) -> Markup {
     html! {
         @match judgement.map(|judgement| &judgement.verdict) {
             Some(ReceiptVerdict::Verified { entries }) => { "accept it with " (entries_in_words(*entries)) }
-            Some(ReceiptVerdict::Declined(key, reason)) => { mark { "reject it: " (words(key.as_str())) } " (" code { (reason.as_str()) } ")" }
-            Some(ReceiptVerdict::Review(reason)) => { "leave it to you: " code { (reason.as_str()) } }
+            Some(ReceiptVerdict::Declined(key, reason)) => { mark { "reject it: " (words(key.as_str())) } " (" (words(reason.as_str())) ")" }
+            Some(ReceiptVerdict::Review(reason)) => { "leave it to you: " (words(reason.as_str())) }
             None => "none: the campaign takes no receipts any more",
         }
     }

@@ -117,6 +117,7 @@ async fn review(console: Console, Named(scope): Named<Scope>, Query(query): Quer
         p #said role="status" { @if let Some(said) = &said { (said) } }
         (tools(&scope))
         div #review data-screen=(screen.name) data-hold=(UNDO_WINDOW.as_millis()) {}
+        p #failed hidden { "The next receipt could not be fetched. " button #again type="button" { "Try again" } }
         p #nothing hidden tabindex="-1" { "No submissions to review. The list is refreshed every 30 seconds." }
         p.soft {
             "Press " kbd { "?" } " for all keys. An answer is written after " (span_in_words(UNDO_WINDOW)) ", or when you leave this page; until then "
@@ -131,11 +132,12 @@ async fn review(console: Console, Named(scope): Named<Scope>, Query(query): Quer
     Ok(frame.render(content))
 }
 
-/// `receipt_wrong_store` as `wrong store`.
+/// `receipt_wrong_store` as `wrong store`, `no_qr_code` as `no QR code`.
 fn words(key: &str) -> String {
     key.strip_prefix("receipt_")
         .unwrap_or(key)
         .replace('_', " ")
+        .replace("qr code", "QR code")
 }
 
 fn tools(scope: &Scope) -> Markup {
@@ -232,11 +234,13 @@ async fn answer(console: Console, form: Form) -> Reply<Response> {
         now,
     } = ScreenRequest::from_form(&console, &form)?;
     let submission_id = field(&form, "id")?;
+    let verdict = verdict(&form)?;
     let decision = ReviewDecision {
         submission_id,
         revision: field(&form, "revision")?,
         is_spot_check: field(&form, "second_look")?,
-        verdict: verdict(&form)?,
+        looked_up: looked_up(&screen, submission_id, &verdict),
+        verdict,
     };
     let lock = locks
         .acquire(&screen.scope, submission_id, &screen.holder, now)
@@ -303,6 +307,16 @@ fn said(written: Result<ReviewResult, Failure>) -> Reply<Response> {
             ),
         )),
         Err(failure) => Err(failure.into()),
+    }
+}
+
+fn looked_up(screen: &Screen, id: SubmissionId, verdict: &Verdict) -> Option<&'static str> {
+    match verdict {
+        Verdict::Accept {
+            proof: Proof::Read(code),
+            ..
+        } => screen.looked_up(id, code),
+        Verdict::Accept { .. } | Verdict::Reject(_) => None,
     }
 }
 

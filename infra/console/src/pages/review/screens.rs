@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use common::domain::receipt::payload::VerificationCode;
 use ops_core::review::queue::ReviewQueue;
 
 use crate::prelude::*;
@@ -21,6 +22,8 @@ pub(super) struct Screen {
 struct Shown {
     /// Copies as JPEG files.
     photos: HashMap<SubmissionId, Vec<u8>>,
+    /// The tax authority's last answer about a typed code.
+    looked_up: HashMap<SubmissionId, (VerificationCode, &'static str)>,
     used_at: Timestamp,
 }
 
@@ -41,6 +44,26 @@ impl Screen {
 
     pub(super) fn photo(&self, id: SubmissionId) -> Option<Vec<u8>> {
         self.shown().photos.get(&id).cloned()
+    }
+
+    pub(super) fn keep_look_up(
+        &self,
+        id: SubmissionId,
+        code: VerificationCode,
+        answer: &'static str,
+    ) {
+        self.shown().looked_up.insert(id, (code, answer));
+    }
+
+    /// The answer about this code, if it was asked about here.
+    pub(super) fn looked_up(
+        &self,
+        id: SubmissionId,
+        code: &VerificationCode,
+    ) -> Option<&'static str> {
+        let shown = self.shown();
+        let (asked, answer) = shown.looked_up.get(&id)?;
+        (asked == code).then_some(*answer)
     }
 
     pub(super) fn forget_photo(&self, id: SubmissionId) {
@@ -67,6 +90,7 @@ impl Screens {
         let queue = tokio::sync::Mutex::new(ReviewQueue::new(scope.clone(), holder.clone()));
         let shown = Mutex::new(Shown {
             photos: HashMap::new(),
+            looked_up: HashMap::new(),
             used_at: now,
         });
         let screen = Arc::new(Screen {

@@ -94,7 +94,7 @@ async fn each_answer_has_its_own_words_and_decides_nothing() {
             "10:15:30",
             "a page that the service cannot read",
         ),
-        ("VOID010001", "10:15:30", "receipt_cancelled"),
+        ("VOID010001", "10:15:30", "(cancelled)"),
     ] {
         let looked = about(&waiting, code, time);
         let text = screen.send(200, "lookup", &looked).await;
@@ -102,8 +102,49 @@ async fn each_answer_has_its_own_words_and_decides_nothing() {
         assert_lacks!(text, "data-clear", "accepts it");
     }
     assert_eq!(shown(&stack, &waiting).await["state"], "pending");
-    let by_hand = answer_to(&waiting, "verdict=accept&code=DEAD010001&entries=1");
+    let by_hand = answer_to(&waiting, "verdict=accept&code=GOOD010001&entries=1");
     screen.send(204, "answer", &by_hand).await;
+    assert_eq!(
+        why_of(&stack, &waiting).await,
+        "reviewed in the console; not looked up: no time typed"
+    );
+}
+
+/// The reason in the audit log, which the submission's page has too.
+async fn why_of(stack: &Stack, submission: &Submission) -> String {
+    let row = stack.last_audit_row().await;
+    let why = row["why"].as_str().expect("text").to_owned();
+    let operator = SignedIn::to(stack).await;
+    let page = operator
+        .page(&format!("/submissions/{}", submission.submission_id))
+        .await;
+    assert_contains!(page, &why);
+    why
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn acceptance_says_what_was_looked_up() {
+    let stack = with_receipts().await;
+    for (looked, accepted, said) in [
+        ("GOOD010001", "code=GOOD010001", "looked up: found"),
+        ("NONE010001", "code=NONE010001", "looked up: not found yet"),
+        (
+            "NONE010002",
+            "code=GOOD010002",
+            "not looked up: no time typed",
+        ),
+        ("NONE010003", "without=yes", "not looked up: no code typed"),
+    ] {
+        let waiting = with_receipt(&stack, photo(None), as_it_is).await;
+        let screen = quick_screen(&stack).await;
+        let looked = about(&waiting, looked, "10:15:30");
+        screen.send(200, "lookup", &looked).await;
+        let accept = format!("verdict=accept&{accepted}&entries=1");
+        let accept = answer_to(&waiting, &accept);
+        screen.send(204, "answer", &accept).await;
+        let why = why_of(&stack, &waiting).await;
+        assert_eq!(why, format!("reviewed in the console; {said}"));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
