@@ -37,7 +37,7 @@ export default function ({ visit, look, screenshots }) {
     await page.getByRole('link', { name: 'New campaign' }).click();
     await page.getByRole('heading', { name: 'New campaign' }).waitFor();
     await look(page, 'new-campaign');
-    await page.getByLabel('Slug').fill('kahawa-2026');
+    await page.getByLabel('Short name').fill('kahawa-2026');
     await page.locator('#name').fill('Kahawa Tamu');
     await page.getByLabel('Brand').fill('Kahawa');
     await page.locator('[id="window.start"]').fill('2026-01-01T00:00');
@@ -52,7 +52,7 @@ export default function ({ visit, look, screenshots }) {
     assert.equal(await page.inputValue('[id="messages.sw.entered"]'), 'Karibu!');
     await look(page, 'campaign-problems');
     // A problem leads to its field by keyboard.
-    await page.getByRole('link', { name: /^End: / }).press('Enter');
+    await page.getByRole('link', { name: /^Ends: / }).press('Enter');
     await page.keyboard.press('Tab');
     await page.locator('[id="window.end"]').fill('2999-01-01T00:00');
     await page.locator('[id="consent.version"]').fill('1');
@@ -75,9 +75,17 @@ export default function ({ visit, look, screenshots }) {
     await page.getByRole('link', { name: 'Change the campaign' }).click();
     await page.locator('[id="limits.phone_daily"]').fill('2');
     await page.getByRole('button', { name: 'See what changes' }).click();
-    await page.getByText('limits.phone_daily').waitFor();
+    await page.getByText('Limits of one phone: Submissions a day').waitFor();
     await page.getByRole('button', { name: 'Apply the change' }).click();
     await page.getByRole('heading', { name: 'Kahawa Tamu' }).waitFor();
+    await page.goBack();
+    await page.getByText('Limits of one phone: Submissions a day').waitFor();
+    await page.goto(new URL('/campaigns/kahawa-2026/edit', page.url()).href);
+    await page.locator('[id="receipt"]').check();
+    await page.locator('[id="receipt.branches"]').fill('x'.repeat(70_000));
+    await page.getByRole('button', { name: 'See what changes' }).click();
+    await page.getByText('This is longer than 64 kB').waitFor();
+    assert.equal((await page.inputValue('[id="receipt.branches"]')).length, 70_000, 'what was typed stays');
   });
 
   visit('a form stays when its session ends', '/campaigns/soda-rush-2026/edit', async (page) => {

@@ -90,9 +90,60 @@ pub(crate) fn page_message(failure: &Failure) -> String {
         "submission_moved" => {
             "The submission changed since it was shown, so nothing was written. It comes back if it still waits."
         }
-        _ => return sentence(&failure.message),
+        _ => return sentence(&on_pages(&failure.message)),
     };
     own.to_owned()
+}
+
+/// Commands, and the pages that do the same.
+const PAGES: [(&str, &str); 34] = [
+    ("ops submission show", "its page"),
+    ("ops submission settle", "Review"),
+    ("ops submission revoke", "“Revoke” on its page"),
+    ("ops submission reopen", "“Reopen” on its page"),
+    ("ops submission list", "Submissions"),
+    ("ops draw show", "Draws"),
+    ("ops draw freeze", "“New draw”"),
+    ("ops draw run", "“Draw the winners” on its page"),
+    ("ops draw skip", "“Skip” on the winner’s page"),
+    ("ops draw abandon", "“Give this draw up” on its page"),
+    ("ops phone unblock", "“Unblock its phone” on its page"),
+    ("ops person find", "People"),
+    ("ops person", "People"),
+    ("ops webhook list", "Webhooks"),
+    ("ops webhook add", "“Add an endpoint” on Webhooks"),
+    ("ops webhook remove", "“Remove” on Webhooks"),
+    ("ops webhook test", "“Test” on Webhooks"),
+    ("ops webhook start", "“Start” on Webhooks"),
+    ("ops webhook replay", "“Send again” on Webhooks"),
+    ("ops webhook", "Webhooks"),
+    ("ops key list", "Keys"),
+    ("ops key issue", "“Issue a key” on Keys"),
+    ("ops key", "Keys"),
+    ("ops code batches", "Codes"),
+    ("ops code mint", "“Mint” on Codes"),
+    ("ops code import", "“Import” on Codes"),
+    ("ops code", "Codes"),
+    ("ops campaign list", "Campaigns"),
+    ("ops campaign apply", "the campaign’s form"),
+    ("ops campaign pause", "“Pause the campaign” on Overview"),
+    ("ops campaign resume", "“Resume the campaign” on Overview"),
+    ("ops campaign show", "Overview"),
+    ("ops audit list", "Changes"),
+    ("ops numbers", "Overview"),
+];
+
+/// A message of the command line, with pages instead of its commands. A command without a page stays.
+pub(crate) fn on_pages(message: &str) -> String {
+    let piece = |(index, piece): (usize, &str)| {
+        let page = PAGES.iter().find(|(command, _)| piece.starts_with(command));
+        match (index % 2, page) {
+            (0, _) => piece.to_owned(),
+            (_, Some((_, page))) => (*page).to_owned(),
+            (_, None) => format!("`{piece}`"),
+        }
+    };
+    message.split('`').enumerate().map(piece).collect()
 }
 
 pub(crate) fn sentence(message: &str) -> String {
@@ -128,4 +179,17 @@ pub(crate) async fn no_such_page() -> PageError {
 pub(crate) fn page_unknown() -> PageError {
     let message = "the console has no such page; use the navigation";
     PageError(StatusCode::NOT_FOUND, Failure::new("page_unknown", message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_become_pages() {
+        let message =
+            "there is no `week`; `ops webhook list --json` shows the ids, `ops smoke` does not";
+        let shown = "There is no `week`; Webhooks shows the ids, `ops smoke` does not.";
+        assert_eq!(sentence(&on_pages(message)), shown);
+    }
 }

@@ -9,7 +9,11 @@ use axum::http::header::CONNECTION;
 use crate::prelude::*;
 
 /// Reasons and names are short.
-const MAX_BYTES: usize = 64 * 1024;
+pub(crate) const MAX_BYTES: usize = 64 * 1024;
+
+/// A page says it before it sends more.
+pub(crate) const TOO_LONG: &str = "This is longer than 64 kB, and nothing was changed. Shorten it. A campaign with more, such as \
+     hundreds of branches, is applied as a file, with ops campaign apply.";
 
 /// Trimmed fields of a form or query. May hold a phone or a code, so no `Debug`.
 #[derive(Default)]
@@ -118,9 +122,7 @@ pub(crate) async fn text(body: Body) -> Result<String, Response> {
 /// The rest of a body that is too long is not read, so the connection ends.
 async fn read(body: Body) -> Result<Bytes, Response> {
     to_bytes(body, MAX_BYTES).await.map_err(|_| {
-        let message = "What was sent is longer than 64 kB, and nothing was changed. Shorten it. A campaign with more, such as hundreds \
-                       of branches, is applied as a file, with ops campaign apply.";
-        let mut refused = refusal(StatusCode::PAYLOAD_TOO_LARGE, "Too long", message);
+        let mut refused = refusal(StatusCode::PAYLOAD_TOO_LARGE, "Too long", TOO_LONG);
         refused
             .headers_mut()
             .insert(CONNECTION, HeaderValue::from_static("close"));

@@ -1,6 +1,7 @@
-//! Forms that make something new, such as a key: one that is sent twice makes it once.
+//! Forms that make something new, such as a key: one that is sent twice makes it once. And pages that
+//! answered a form, so that a browser can go back to them.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::prelude::*;
@@ -35,6 +36,37 @@ impl SentForms {
 
     fn all(&self) -> MutexGuard<'_, HashSet<String>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+const KEPT: &str = "kept";
+const MAX_KEPT: usize = 16;
+
+/// Pages under random names, the newest last.
+#[derive(Default)]
+pub(crate) struct KeptPages(Mutex<VecDeque<(String, Html<String>)>>);
+
+impl KeptPages {
+    fn all(&self) -> MutexGuard<'_, VecDeque<(String, Html<String>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Leads to the page, below `path`.
+    pub(crate) fn keep(&self, path: &str, page: Html<String>) -> Redirect {
+        let name = hex::encode(random::bytes::<8>());
+        let address = with_query(path, &[(KEPT, &name)]);
+        let mut all = self.all();
+        all.push_back((name, page));
+        while all.len() > MAX_KEPT {
+            all.pop_front();
+        }
+        Redirect::to(&address)
+    }
+
+    pub(crate) fn find(&self, query: &Form) -> Option<Html<String>> {
+        let all = self.all();
+        let (_, page) = all.iter().find(|(name, _)| name == query.get(KEPT))?;
+        Some(page.clone())
     }
 }
 

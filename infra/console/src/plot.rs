@@ -24,6 +24,8 @@ pub(crate) fn over_time(
     link: impl Fn(&str) -> Option<String>,
 ) -> Markup {
     let largest = largest(series.iter().map(|(_, sum)| sum.entries));
+    // Even, so that the label in the middle is in the middle.
+    let largest = largest + largest % 2;
     let count = i64::try_from(series.len()).unwrap_or(1).max(1);
     let height = HEIGHT - TOP - BOTTOM;
     let (base, step) = (HEIGHT - BOTTOM, (WIDTH - LEFT) * 100 / count);

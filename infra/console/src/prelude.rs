@@ -42,8 +42,12 @@ pub(crate) use ops_core::tables::Tables;
 pub(crate) use ops_core::{ConsoleSettings, submissions};
 
 pub(crate) use crate::assets;
-pub(crate) use crate::failure::{PageError, PageResult, page_message, page_unknown, refusal};
-pub(crate) use crate::form::{Form, Query, check_typed, hidden, select, text_field, typed_form};
+pub(crate) use crate::failure::{
+    PageError, PageResult, on_pages, page_message, page_unknown, refusal,
+};
+pub(crate) use crate::form::{
+    Form, MAX_BYTES, Query, TOO_LONG, check_typed, hidden, select, text_field, typed_form,
+};
 pub(crate) use crate::layout::{
     Page, Section, environment, facts, head, lacks, path_of, pill, table, with_query, with_role,
 };

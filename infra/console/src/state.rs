@@ -9,7 +9,7 @@ use ops_core::roles::roles;
 use tokio::sync::OnceCell;
 
 use crate::access::Access;
-use crate::once::SentForms;
+use crate::once::{KeptPages, SentForms};
 use crate::pages::codes::import::Uploads;
 use crate::pages::codes::mint::Minting;
 use crate::pages::draws::freezes::Freezes;
@@ -35,6 +35,7 @@ struct Shared {
     minting: Minting,
     uploads: Uploads,
     sent_forms: SentForms,
+    kept_pages: KeptPages,
     freezes: Freezes,
 }
 
@@ -68,6 +69,7 @@ impl Console {
             minting: Minting::default(),
             uploads: Uploads::default(),
             sent_forms: SentForms::default(),
+            kept_pages: KeptPages::default(),
             freezes: Freezes::default(),
         })))
     }
@@ -120,6 +122,10 @@ impl Console {
 
     pub(crate) fn sent_forms(&self) -> &SentForms {
         &self.0.sent_forms
+    }
+
+    pub(crate) fn kept_pages(&self) -> &KeptPages {
+        &self.0.kept_pages
     }
 
     pub(crate) fn freezes(&self) -> &Freezes {

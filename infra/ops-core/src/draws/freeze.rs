@@ -18,7 +18,7 @@ use draw::{Algorithm, Frozen, OtherDraw, Period, Rows};
 
 pub(super) use self::failures::not_frozen;
 use self::failures::{already_frozen, given_up, stopped, too_late};
-pub use self::plan::FreezePlan;
+pub use self::plan::{FreezePlan, MAX_WRITE_DELAY};
 pub(crate) use self::plan::MIN_NOTICE;
 use self::plan::refuse_without_phones;
 use super::entries::{self, ReadReport};
@@ -188,9 +188,16 @@ impl ReadFreeze {
         &self.entries.report
     }
 
-    /// Entries can have changed from then on, so it has to be begun again.
+    /// Entries can have changed from then on, or the round is too near, so it has to be begun again.
     pub fn expires_at(&self) -> Option<Timestamp> {
-        self.locked.lock.expires_at
+        let LockedFreeze {
+            plan,
+            speedup,
+            lock,
+            ..
+        } = &self.locked;
+        let latest = plan.at.before(speedup.apply(MIN_NOTICE - MAX_READING));
+        lock.expires_at.map(|expires_at| expires_at.min(latest))
     }
 
     pub async fn give_up(self, tables: &Tables) {

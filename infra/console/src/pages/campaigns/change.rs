@@ -8,7 +8,7 @@ use ops_core::campaigns::versions::stored;
 use ops_core::campaigns::{self, Change, ChangeRow, Meanwhile, Plan, carry_out, plan};
 use ops_core::pace::PartnerConcurrency;
 
-use super::form::{Fields, marked};
+use super::form::{Fields, field_words, marked};
 use crate::prelude::*;
 
 const NEW: &str = "/campaigns/new";
@@ -40,6 +40,9 @@ struct Filled {
 }
 
 async fn new(console: Console, Query(query): Query) -> PageResult<Response> {
+    if let Some(page) = console.kept_pages().find(&query) {
+        return Ok(page.into_response());
+    }
     let typed = match query.get("like") {
         "" => form::empty(),
         like => {
@@ -54,7 +57,14 @@ async fn new(console: Console, Query(query): Query) -> PageResult<Response> {
         .await
 }
 
-async fn edit(console: Console, Named(slug): Named<CampaignSlug>) -> PageResult<Response> {
+async fn edit(
+    console: Console,
+    Named(slug): Named<CampaignSlug>,
+    Query(query): Query,
+) -> PageResult<Response> {
+    if let Some(page) = console.kept_pages().find(&query) {
+        return Ok(page.into_response());
+    }
     let stored = stored(&console.tables()?, &slug).await?;
     let typed = form::fill(&stored.campaign)?;
     Filled::new(Some(slug), stored.revision, typed)
@@ -100,7 +110,8 @@ async fn change(
         }
     };
     if action == "file" {
-        return filled.file_page(&file);
+        let page = filled.file_page(&file)?;
+        return Ok(filled.kept_page(console, page));
     }
     let (tables, now) = (console.tables()?, console.now());
     let plan = Box::pin(plan(&tables, &file, now)).await?;
@@ -114,7 +125,11 @@ async fn change(
     let question = Question::of_plan(&plan);
     if action != "apply" || !question.is_answered(form) {
         let is_refused = action == "apply";
-        return filled.check_page(console, &plan, &question, is_refused);
+        let page = filled.check_page(console, &plan, &question, is_refused)?;
+        return Ok(match is_refused {
+            true => (StatusCode::UNPROCESSABLE_ENTITY, page).into_response(),
+            false => filled.kept_page(console, page),
+        });
     }
     let by = Some(tables.audit.operator_in_full().await?);
     let written = carry_out(&tables, &plan, CampaignChange { at: now, by }).await;
@@ -265,6 +280,7 @@ impl Filled {
             @if !may_change { (lacks("To apply a campaign", Role::Operator)) }
             @if let Some(slug) = &self.slug { p { a href=(with_query(NEW, &[("like", slug.as_str())])) { "New campaign like this one" } } }
             form method="post" action=(self.path()) novalidate data-keep {
+                p.bad role="alert" hidden data-most=(MAX_BYTES) { (TOO_LONG) }
                 (hidden(REVISION, &self.revision.to_string()))
                 (fields.render())
                 p.soft {
@@ -310,7 +326,15 @@ impl Filled {
         }
     }
 
-    fn file_page(&self, file: &CampaignFile) -> PageResult<Response> {
+    /// The page after the form, to which a browser can go back.
+    fn kept_page(&self, console: &Console, page: Html<String>) -> Response {
+        console
+            .kept_pages()
+            .keep(&self.path(), page)
+            .into_response()
+    }
+
+    fn file_page(&self, file: &CampaignFile) -> PageResult {
         let yaml = campaign_file::to_yaml(&file.campaign)?;
         let content = html! {
             p { "The form as a file, which " code { "ops campaign apply" } " takes. It keeps the pause switch as it is." }
@@ -320,7 +344,7 @@ impl Filled {
                 p { button name=(ACTION) value="edit" { "Back to the form" } }
             }
         };
-        Ok(self.frame("As a file: ", content).into_response())
+        Ok(self.frame("As a file: ", content))
     }
 
     fn check_page(
@@ -329,7 +353,7 @@ impl Filled {
         plan: &Plan,
         question: &Question,
         is_refused: bool,
-    ) -> PageResult<Response> {
+    ) -> PageResult {
         let notes = plan.notes(console.now(), PartnerConcurrency::from_env(console.env())?);
         let (title, button) = match plan.change {
             Change::Created => ("The campaign is new", "Create the campaign"),
@@ -341,7 +365,7 @@ impl Filled {
             h2 { (title) }
             @if plan.change != Change::Unchanged { (changes(&plan.rows())) }
             @if plan.after.archived { p { "The campaign is archived." } }
-            @for note in &notes { p.soft { (marked(note)) } }
+            @for note in &notes { p.soft { (marked(&on_pages(note))) } }
             form method="post" action=(self.path()) {
                 (self.kept())
                 @if plan.change != Change::Unchanged { (question.fields()) }
@@ -351,11 +375,7 @@ impl Filled {
                 }
             }
         };
-        let status = match is_refused {
-            true => StatusCode::UNPROCESSABLE_ENTITY,
-            false => StatusCode::OK,
-        };
-        Ok((status, self.frame("Check: ", content)).into_response())
+        Ok(self.frame("Check: ", content))
     }
 }
 
@@ -378,7 +398,7 @@ fn changes(rows: &[ChangeRow]) -> Markup {
     let rows = html! {
         @for row in rows {
             tr {
-                td { code { (row.field) } }
+                td { (field_words(&row.field)) }
                 td { @if let Some(before) = &row.before { del { (before) } " → " } (row.after) }
                 td { @if let Some(meaning) = &row.meaning { strong { (meaning) } } }
             }

@@ -234,7 +234,7 @@ fn words(problem: &Problem, path: &str) -> Markup {
     html! {
         @if is_item { "line " (problem.line) ", " }
         @if !inside.is_empty() { (inside) " " }
-        (marked(&problem.message))
+        (marked(&labelled(&problem.message)))
     }
 }
 
@@ -245,12 +245,72 @@ fn count(problems: usize) -> String {
     }
 }
 
-/// The last part of a path: `Phone daily` for `limits.phone_daily`.
+/// Of fields whose name says too little.
+const LABELS: [(&str, &str); 33] = [
+    ("slug", "Short name"),
+    ("timezone", "Time zone"),
+    ("window", "When it takes entries"),
+    ("window.start", "Begins"),
+    ("window.end", "Ends"),
+    ("code", "Codes"),
+    ("code.checked_by", "Who checks the codes"),
+    ("limits", "Limits of one phone"),
+    ("limits.phone_daily", "Submissions a day"),
+    ("limits.phone_total", "Submissions in all"),
+    ("entries_per_submission", "Entries for each submission"),
+    ("wrong_codes.count", "How many"),
+    ("wrong_codes.minutes", "Within so many minutes"),
+    ("messages", "Own texts"),
+    ("consent.version", "Version of the text"),
+    ("consent.en", "In English"),
+    ("consent.sw", "In Swahili"),
+    ("retention", "How long personal data is kept"),
+    ("retention.phones_days", "Days for phones"),
+    ("retention.photos_days", "Days for photos"),
+    ("receipt.required", "Every submission needs a receipt"),
+    ("receipt.typed", "A receipt’s code and time can be typed"),
+    (
+        "receipt.on_no_match",
+        "Receipts without a participating product",
+    ),
+    ("receipt.max_entries", "Most entries of one receipt"),
+    ("receipt.draw_period", "How often the draw is, in words"),
+    ("partner.url", "Address"),
+    ("partner.secret.name", "Name of the secret"),
+    ("partner.timeout_seconds", "Seconds to wait for an answer"),
+    ("partner.max_in_flight", "Most requests at a time"),
+    ("partner.code", "Form of the codes"),
+    ("partner.body", "What is sent"),
+    ("partner.reply", "Parts of the reply"),
+    ("partner.outcomes", "What its answers mean"),
+];
+
+/// The last part of a path, if it has no words of its own: `Brand`.
 fn label(path: &str) -> String {
+    if let Some((_, words)) = LABELS.iter().find(|(known, _)| *known == path) {
+        return (*words).to_owned();
+    }
     let name = path.rsplit('.').next().unwrap_or(path).replace('_', " ");
     let mut chars = name.chars();
     let first = chars.next().map(|first| first.to_ascii_uppercase());
     first.into_iter().chain(chars).collect()
+}
+
+/// A field outside its form, such as `Limits of one phone: submissions a day`.
+pub(super) fn field_words(path: &str) -> String {
+    match path.split_once(['.', '[']) {
+        None => label(path),
+        Some((block, rest)) if path.contains('[') => format!("{}: {rest}", label(block)),
+        Some((block, _)) => format!("{}: {}", label(block), label(path)),
+    }
+}
+
+/// A message with the labels of the fields that it names.
+fn labelled(message: &str) -> String {
+    let named = LABELS.iter().filter(|(path, _)| path.contains('.'));
+    named.fold(message.to_owned(), |message, (path, words)| {
+        message.replace(path, &format!("“{words}”"))
+    })
 }
 
 fn kind_of(kind: &PartKind) -> &'static str {

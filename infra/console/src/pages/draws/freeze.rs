@@ -222,7 +222,7 @@ fn question(read: &ReadFreeze, path: &str, attempt: &Markup, zone: Tz, now: Time
                 p { "A draw is frozen once: its name, its list of entries and its commitment stay. Answer before " (zoned_time(at, zone)) "." }
                 (typed_form(path, read.name().as_str(), "Freeze", html! { (hidden("answer", "freeze")) (attempt) }))
             }
-            None => p.bad role="alert" { "The entries were read too long ago and can have changed. Begin again." },
+            None => p.bad role="alert" { "The entries were read too long ago and can have changed, or the round is too near. Begin again." },
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ops_core::draws::Prize;
-use ops_core::draws::freeze::FreezePlan;
+use ops_core::draws::freeze::{FreezePlan, MAX_WRITE_DELAY};
 use ops_core::{Moment, TimeOfDay};
 
 use crate::prelude::*;
@@ -30,7 +30,8 @@ pub(super) struct NewDraw {
 pub(super) type Wrong = (&'static str, String);
 
 impl NewDraw {
-    /// The period after the latest draw's, or from the campaign's begin, up to yesterday.
+    /// The period after the latest draw's, or from the campaign's begin, up to yesterday; within a day, up to the last entries that
+    /// are written.
     pub(super) fn suggested(campaign: &Campaign, draws: &[Draw], now: Timestamp) -> Self {
         let zone = campaign.timezone;
         let day = |at: Timestamp| at.day_in(zone);
@@ -50,7 +51,15 @@ impl NewDraw {
         Self {
             name: String::new(),
             from: [day(from), time],
-            to: [day(last.max(from)), String::new()],
+            to: if last >= from {
+                [day(last), String::new()]
+            } else {
+                let last = now.before(MAX_WRITE_DELAY).in_zone(zone);
+                [
+                    last.format("%Y-%m-%d").to_string(),
+                    last.format("%H:%M").to_string(),
+                ]
+            },
             prizes: vec![<[String; 2]>::default(); PRIZE_LINES],
             one_prize: false,
             at: at.format("%Y-%m-%dT%H:%M").to_string(),

@@ -9,7 +9,7 @@ use crate::draws::prelude::*;
 /// Time to read the commitment out, before the round.
 pub(crate) const MIN_NOTICE: Duration = Duration::from_secs(10 * 60);
 /// All entries are written by then after a period's end: far more than a settling step takes.
-const MAX_WRITE_DELAY: Duration = Duration::from_secs(5 * 60);
+pub const MAX_WRITE_DELAY: Duration = Duration::from_secs(5 * 60);
 
 #[derive(Clone, Debug)]
 pub struct FreezePlan {

@@ -89,11 +89,11 @@ async fn campaign_is_made_from_the_form_after_a_look() {
     );
     assert!(page.len() < 150_000, "{}", page.len());
     let name = "name=Chai+Bora+Shinda";
-    let looked = operator.post_for(200, NEW, &sent("check", 0, name)).await;
+    let looked = operator.followed(NEW, &sent("check", 0, name)).await;
     assert_contains!(
-        looked.text,
+        looked,
         "The campaign is new",
-        "<td><code>window.start</code></td><td>2026-01-01 00:00:00 Africa/Dar_es_Salaam</td>",
+        "<td>When it takes entries: Begins</td><td>2026-01-01 00:00:00 Africa/Dar_es_Salaam</td>",
         "value=\"apply\">Create the campaign</button>"
     );
     assert_eq!(stack.audit_actions().await, Vec::<String>::new());
@@ -129,7 +129,7 @@ async fn problems_stand_beside_their_fields_and_nothing_is_lost() {
             refused.text,
             "3 things are not right yet. Nothing was changed.",
             "<a href=\"#window.end\">",
-            "<p class=\"wrong\">must be later than window.start</p>",
+            "<p class=\"wrong\">must be later than “Begins”</p>",
             "<p class=\"wrong\">is missing; add it, such as <code>name: Chai Bora Shinda</code></p>",
             "line 1, range is not a range of this file; did you mean <code>Classic</code>?",
             "I &lt;agree",
@@ -144,11 +144,9 @@ async fn change_has_its_consequences_and_a_later_one_is_told() {
     let stack = Stack::with_chai().await;
     let operator = SignedIn::to(&stack).await;
     let paused = "name=Chai&window.end=2026-02-01T00%3A00";
-    let looked = operator
-        .post_for(200, EDIT, &sent("check", 1, paused))
-        .await;
+    let looked = operator.followed(EDIT, &sent("check", 1, paused)).await;
     assert_contains!(
-        looked.text,
+        looked,
         "<del>Chai Bora Shinda</del> → Chai",
         "<strong>the window ends in the past: no more entries are taken</strong>"
     );
@@ -161,7 +159,7 @@ async fn change_has_its_consequences_and_a_later_one_is_told() {
         assert_contains!(
             refused.text,
             "the campaign was changed after you opened this form, by asha",
-            "<td><code>limits.phone_daily</code></td><td><del>3</del> → 5</td>",
+            "<td>Limits of one phone: Submissions a day</td><td><del>3</del> → 5</td>",
             "name=\"name\" type=\"text\" value=\"Chai\"",
             "name=\"revision\" value=\"2\""
         );
@@ -174,10 +172,8 @@ async fn change_has_its_consequences_and_a_later_one_is_told() {
         (&shown["name"], &shown["limits"]["phone_daily"]),
         (&"Chai".into(), &3.into())
     );
-    let unchanged = operator
-        .post_for(200, EDIT, &sent("check", 3, paused))
-        .await;
-    assert_contains!(unchanged.text, "Nothing changes");
+    let unchanged = operator.followed(EDIT, &sent("check", 3, paused)).await;
+    assert_contains!(unchanged, "Nothing changes");
 }
 
 #[tokio::test]
@@ -203,11 +199,9 @@ async fn what_cannot_be_undone_is_typed_and_open_doors_are_ticked() {
     let operator = SignedIn::to(&stack).await;
     let deletes =
         "name=Chai+Bora+Shinda&window.end=2026-01-20T00%3A00&retention=on&retention.phones_days=1";
-    let looked = operator
-        .post_for(200, EDIT, &sent("check", 1, deletes))
-        .await;
+    let looked = operator.followed(EDIT, &sent("check", 1, deletes)).await;
     assert_contains!(
-        looked.text,
+        looked,
         "The deletion of the phones of this campaign begins within the hour."
     );
     for typed in ["", "&typed=chai"] {
@@ -235,11 +229,11 @@ async fn form_gives_and_takes_a_file() {
     let stack = Stack::with_chai().await;
     let operator = SignedIn::to(&stack).await;
     let file = operator
-        .post_for(200, EDIT, &sent("file", 1, "name=Chai+Bora+Shinda"))
+        .followed(EDIT, &sent("file", 1, "name=Chai+Bora+Shinda"))
         .await;
     let yaml = stack.fine("campaign show chai-bora-2026 --yaml").await;
     let quoted = yaml.trim().replace('"', "&quot;");
-    assert_contains!(file.text, quoted);
+    assert_contains!(file, quoted);
     let pasted = "do=paste&revision=0&yaml=slug%3A+soda-2026%0Aname%3A+Soda%0Abrand%3A+S%0Atimezone%3A+UTC%0Acode%3A+%7B+checked_by%3A+none+%7D";
     let filled = operator.post_for(200, NEW, pasted).await;
     assert_contains!(
