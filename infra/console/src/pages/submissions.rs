@@ -9,6 +9,7 @@ use axum::http::header::CONTENT_DISPOSITION;
 use common::domain::message::MessageKey;
 use common::domain::submission::State;
 use futures_util::{StreamExt, stream};
+use ops_core::approvals::in_words;
 use ops_core::export;
 use ops_core::format::counted;
 use ops_core::phones;
@@ -21,7 +22,11 @@ use crate::prelude::*;
 const PAGE_ROWS: usize = 50;
 /// Lists that are kept for their further pages.
 const MAX_KEPT: usize = 8;
+/// Records of the whole table that are read without a question: well under a second.
+const READ_UNASKED: u64 = 100_000;
 const PERSON: &str = "person";
+/// A list that reads on by itself.
+const ON: &str = "on";
 
 pub(crate) fn routes() -> Router<Console> {
     let path = |end: &str| format!("/campaigns/{{campaign}}/{{environment}}/submissions{end}");
@@ -152,7 +157,11 @@ async fn list(console: Console, Named(scope): Named<Scope>, Query(query): Query)
     };
     let mut kept = console.listings().find(&scope, &filter, &name);
     let is_gone = kept.is_none() && !name.is_empty();
-    if kept.is_none() && filter.is_indexed() {
+    let records = match filter.is_indexed() || kept.is_some() {
+        true => Some(0),
+        false => records_read(&tables).await?,
+    };
+    if kept.is_none() && records.is_some_and(|records| records <= READ_UNASKED) {
         let (begun, listing) = begin(&console, &tables, &scope, &filter).await?;
         (name, kept) = (begun, Some(listing));
     }
@@ -163,10 +172,11 @@ async fn list(console: Console, Named(scope): Named<Scope>, Query(query): Query)
                 filter: &filter,
                 name: &name,
                 from,
+                goes_on: query.get(ON) == ON,
             };
             render_found(&console, &tables, &place, kept, campaign.timezone).await?
         }
-        None => ask(&tables, &scope, &filter).await?,
+        None => ask(&scope, &filter, records),
     };
     let content = html! {
         (filter_form(&tables, &scope, &filter).await?)
@@ -226,6 +236,9 @@ async fn filter_form(tables: &Tables, scope: &Scope, filter: &Filter) -> PageRes
             button { "Show" }
             a href=(path(scope)) { "Clear" }
         }
+        @if filter.batch.is_some() {
+            p.soft { "Refused entries are not in a list of a batch: only an entry that took a code has its batch." }
+        }
     })
 }
 
@@ -233,28 +246,33 @@ fn words(key: &str) -> String {
     key.replace('_', " ")
 }
 
+/// Records that a read of the whole table passes; `None` if the role may not know.
+async fn records_read(tables: &Tables) -> Result<Option<u64>, Failure> {
+    match records_in_table(tables).await {
+        Ok(records) => Ok(Some(records)),
+        Err(failure) if failure.code == "not_allowed" => Ok(None),
+        Err(failure) => Err(failure),
+    }
+}
+
 /// Only a read of the whole table has the answer.
-async fn ask(tables: &Tables, scope: &Scope, filter: &Filter) -> PageResult<Markup> {
-    let takes = match records_in_table(tables).await {
-        Ok(records) => format!(
+fn ask(scope: &Scope, filter: &Filter, records: Option<u64>) -> Markup {
+    let takes = match records {
+        Some(records) => format!(
             "{} records of all campaigns, about {}",
             grouped(records),
             span_in_words(time_to_read(records))
         ),
-        // Not every role may read numbers.
-        Err(failure) if failure.code == "not_allowed" => {
-            "all records of all campaigns, about a minute for ten million".to_owned()
-        }
-        Err(failure) => return Err(failure.into()),
+        None => "all records of all campaigns, about a minute for ten million".to_owned(),
     };
-    Ok(html! {
+    html! {
         form method="post" action={ (path(scope)) "/read" } {
             @for (name, value) in fields_of(filter) { (hidden(name, &value)) }
             p { "No index has this list, so it takes a read of the whole table: " (takes) "." }
             p { button { "Read the table" } }
         }
         p.soft { "What is pending or unknown, or waits for a person, is shown at once." }
-    })
+    }
 }
 
 async fn read(console: Console, Named(scope): Named<Scope>, form: Form) -> PageResult<Redirect> {
@@ -278,7 +296,11 @@ async fn read_more(
         // It misses records, and would not say so.
         read.inspect_err(|_| console.listings().forget(name))?;
     }
-    Ok(Redirect::to(&address(&scope, &filter, &cursor(name, 0))))
+    let mut next = address(&scope, &filter, &cursor(name, 0));
+    if form.get(ON) == ON {
+        next.push_str("&on=on");
+    }
+    Ok(Redirect::to(&next))
 }
 
 struct Place<'a> {
@@ -286,6 +308,7 @@ struct Place<'a> {
     filter: &'a Filter,
     name: &'a str,
     from: usize,
+    goes_on: bool,
 }
 
 async fn render_found(
@@ -300,6 +323,7 @@ async fn render_found(
         filter,
         name,
         from,
+        goes_on,
     } = *place;
     let mut listing = kept.listing.lock().await;
     let (is_complete, read, all) = (listing.is_complete(), listing.read, listing.count());
@@ -339,10 +363,17 @@ async fn render_found(
     Ok(html! {
         p role="status" { (said) }
         @if !is_complete {
-            form method="post" action={ (path(scope)) "/more" } {
+            form.row method="post" action={ (path(scope)) "/more" } data-on[goes_on] {
                 @for (name, value) in fields_of(filter) { (hidden(name, &value)) }
                 (hidden("list", name))
-                button { "Go on" }
+                @if goes_on {
+                    (hidden(ON, ON))
+                    span { "Reading on …" }
+                    a href=(address(scope, filter, &cursor(name, from))) { "Stop" }
+                } @else {
+                    button { "Go on" }
+                    button.quiet name=(ON) value=(ON) { "Go on to the end" }
+                }
             }
         }
         @if unreadable > 0 {
@@ -369,7 +400,10 @@ fn row(one: &Submission, phone: &str, zone: Tz) -> Markup {
             td { (local_time(one.created_at, zone)) }
             td { (phone) }
             td { (status(&one.status)) }
-            td { (words(one.status.message_key().as_str())) }
+            td {
+                (words(one.status.message_key().as_str()))
+                @if let Some(first) = &one.approval { br; span.soft { (first.decision.by) " asked to " (in_words(&first.change)) } }
+            }
             td { (one.status.entries()) }
             td { (or_dash(one.batch.as_ref())) }
             td { (or_dash(one.region.as_ref())) }

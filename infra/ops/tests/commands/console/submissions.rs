@@ -6,14 +6,15 @@ use aws_sdk_dynamodb::types::{PutRequest, WriteRequest};
 use common::domain::code_record::CodeKey;
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
+use common::domain::statistics::{ALL_DAYS, Amount, Counter, Metric};
 use common::domain::submission::{CodeRefusal, Submission, SubmissionStatus};
 use common::random;
 use common::store::submissions::key;
 use service_tests::text::fields;
 
+use super::SignedIn;
 use super::keys::mark_in;
 use super::pages::download;
-use super::{Served, SignedIn};
 use crate::correction::minted;
 use crate::draw::stored::{number as number_of, text};
 use crate::submission::{accepted, submission, waiting, write};
@@ -40,16 +41,14 @@ fn location(reply: &service_tests::http::Reply) -> String {
 
 /// Reads the table for a filter, and returns the page it leads to.
 async fn read(operator: &SignedIn, fields: &str) -> String {
-    let reply = operator
-        .post_for(303, &format!("{LIST}/read"), fields)
-        .await;
-    operator.page(&location(&reply)).await
+    operator.followed(&format!("{LIST}/read"), fields).await
 }
 
 #[tokio::test]
 async fn unsettled_ones_are_listed_at_once_and_others_after_a_button() {
     let stack = Stack::with_chai().await;
     let (settled, open) = (accepted(&stack, 2).await, waits(&stack).await);
+    many_counted(&stack).await;
     let operator = SignedIn::to(&stack).await;
     for filter in [
         "waiting=person",
@@ -66,7 +65,7 @@ async fn unsettled_ones_are_listed_at_once_and_others_after_a_button() {
     }
     for filter in ["", "?state=accepted", "?day=2026-03-01&region=Mwanza"] {
         let page = operator.page(&format!("{LIST}{filter}")).await;
-        assert_contains!(page, "Read the table", "of all campaigns, about 1 second");
+        assert_contains!(page, "Read the table", "of all campaigns, about 2 seconds");
         assert_lacks!(page, settled.reference().to_string());
     }
     let page = read(&operator, "state=accepted").await;
@@ -79,6 +78,34 @@ async fn unsettled_ones_are_listed_at_once_and_others_after_a_button() {
     operator
         .post_for(404, "/campaigns/other/live/submissions/read", "")
         .await;
+}
+
+/// So many that a read of all of them is asked for.
+async fn many_counted(stack: &Stack) {
+    let counter = Counter {
+        metric: Metric::Days,
+        scope: live(),
+        day: ALL_DAYS.to_owned(),
+        hour: String::new(),
+        dimension: "2026-02-01".to_owned(),
+    };
+    let amount = Amount {
+        records: 200_000,
+        entries: 0,
+    };
+    let statistics = stack.tables().statistics;
+    let written = statistics.correct(&counter, Amount::default(), amount);
+    assert!(written.await.expect("it answers"));
+}
+
+#[tokio::test]
+async fn few_submissions_are_listed_without_a_question() {
+    let stack = Stack::with_chai().await;
+    let settled = accepted(&stack, 2).await;
+    let operator = SignedIn::to(&stack).await;
+    let page = operator.page(LIST).await;
+    assert_contains!(page, settled.reference().to_string(), "newest first.");
+    assert_lacks!(page, "Read the table");
 }
 
 #[tokio::test]
@@ -185,7 +212,7 @@ async fn a_list_that_is_not_kept_any_more_is_said_to_be_gone() {
     let page = operator
         .page(&format!("{LIST}?state=accepted&cursor=0123456789abcdef.50"))
         .await;
-    assert_contains!(page, "That list is not kept any more", "Read the table");
+    assert_contains!(page, "That list is not kept any more");
 }
 
 #[tokio::test]
@@ -304,21 +331,9 @@ async fn a_prize_is_revoked_by_two_people_on_their_pages() {
     let won = SubmissionStatus::accepted(1, Some("A kettle".to_owned()));
     let won = submission(won, None);
     write(&stack, &won, None).await;
-    let console_of = async |name: &str| {
-        let env = stack.env_with(&[("AWS_ACCESS_KEY_ID", name), ("OPS_BY", name)]);
-        Served::start_with(&stack, env).await
-    };
-    let consoles = [
-        console_of("asha").await,
-        console_of("juma").await,
-        console_of("neema").await,
-    ];
-    let [asha, juma, neema] = &consoles;
-    let (asha, juma, neema) = (
-        asha.sign_in().await,
-        juma.sign_in().await,
-        neema.sign_in().await,
-    );
+    let asha = SignedIn::named(&stack, "asha").await;
+    let juma = SignedIn::named(&stack, "juma").await;
+    let neema = SignedIn::named(&stack, "neema").await;
     let revoke = format!("{}/revoke", page_of(&won));
     let asked = asha
         .post_for(200, &revoke, "revision=0&why=a+forged+code")
@@ -326,7 +341,7 @@ async fn a_prize_is_revoked_by_two_people_on_their_pages() {
     assert_contains!(
         asked.text,
         "Nothing has changed yet",
-        "You asked for it, so another operator"
+        "You asked for it, and it can decide"
     );
     assert_lacks!(asked.text, "Approve: revoke");
     let own = asha
@@ -348,6 +363,51 @@ async fn a_prize_is_revoked_by_two_people_on_their_pages() {
     );
     let shown = stack.shown(won.submission_id).await;
     assert_eq!(fields(&shown, "state decision.by"), "rejected asha");
+}
+
+#[tokio::test]
+async fn request_is_listed_until_it_is_declined_or_withdrawn() {
+    let stack = Stack::with_chai().await;
+    let won = SubmissionStatus::accepted(1, Some("A kettle".to_owned()));
+    let won = submission(won, None);
+    write(&stack, &won, None).await;
+    let asha = SignedIn::named(&stack, "asha").await;
+    let juma = SignedIn::named(&stack, "juma").await;
+    let (path, reference) = (page_of(&won), won.reference().to_string());
+    let decline = format!("{path}/decline");
+    let overview = "/campaigns/chai-bora-2026/live";
+    let waiting = format!("{LIST}?waiting=person");
+    let pages = async || {
+        [
+            juma.page("/").await,
+            juma.page(overview).await,
+            juma.page(&waiting).await,
+        ]
+    };
+    for (revision, operator, verb, row) in [
+        (0, &juma, "Decline", "submission.decline"),
+        (2, &asha, "Withdraw", "submission.withdraw"),
+    ] {
+        let revoke = format!("revision={revision}&why=a+forged+code");
+        asha.post_for(200, &format!("{path}/revoke"), &revoke).await;
+        let [campaigns, overview, list] = pages().await;
+        assert_contains!(campaigns, "1 request");
+        assert_contains!(overview, "asha asked on", "a forged code", &path);
+        assert_contains!(list, &reference, "asha asked to revoke");
+        assert_contains!(operator.page(&path).await, &format!("{verb} it"));
+        let fields = format!("revision={}&why=it+is+genuine", revision + 1);
+        let done = operator.post_for(200, &decline, &fields);
+        assert_contains!(done.await.text, "The request is gone", "Revoke it");
+        let logged = stack.last_audit_row().await;
+        assert_eq!(logged["action"], row);
+        assert_eq!(logged["why"], "it is genuine");
+        let [campaigns, overview, list] = pages().await;
+        assert_lacks!(campaigns, "1 request");
+        assert_lacks!(overview, "Waits for a second person");
+        assert_lacks!(list, &reference);
+    }
+    let nothing = juma.post_for(422, &decline, "revision=4&why=late");
+    assert_contains!(nothing.await.text, "waits for a second person");
 }
 
 #[tokio::test]
