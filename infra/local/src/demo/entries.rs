@@ -8,6 +8,9 @@ use common::config::Env;
 use common::domain::contact_log::{ContactEvent, ContactStep, SkipReason};
 use common::domain::draw::Operator;
 use common::domain::receipt::judgement::{FISCAL_OFFSET, judge};
+use common::domain::submission::approval::{Approval, ProposedChange};
+use common::domain::submission::correction::Correction;
+use common::domain::webhook::{EndpointStatus, SignatureKind};
 use common::domain::{
     Campaign, CodeKey, Findings, FiscalItem, FiscalRecord, MessageKey, OperatorDecision,
     PendingSettlement, PhotoFault, PhotoType, Quantity, Receipt, ReceiptTime, Scope, Source,
@@ -16,6 +19,7 @@ use common::domain::{
 use common::random;
 use ops_core::codes::mint::{MintRequest, mint};
 use ops_core::settle::OPERATOR_DECISION;
+use ops_core::webhooks::{self, NewEndpoint};
 
 use super::past::Past;
 use super::{DemoError, paper, unusable};
@@ -43,6 +47,8 @@ const PRIZE_CODES: u64 = 60;
 const LAST_ENTRIES: u64 = 300;
 const RECEIPTS: u64 = 200;
 const LAST: &str = "mango-2025";
+/// Nothing listens there.
+const SILENT_URL: &str = "http://127.0.0.1:9/events";
 const PACKS: &str = "packs";
 const WINNING_PACKS: &str = "winning-packs";
 /// Receipts that wait for a person, with photos.
@@ -70,7 +76,7 @@ pub async fn load(env: &Env, clock: &Clock, told: impl Fn(&str)) -> Result<(), D
     told(receipts);
     entries.codes(LAST, LAST_ENTRIES, None).await?;
     told(LAST);
-    Ok(())
+    entries.failing_webhook("bahati-2026").await
 }
 
 struct Entries {
@@ -134,6 +140,8 @@ impl Entries {
             }
             None => 0,
         };
+        // A request about the first prize.
+        let (mut made, mut asks) = (Vec::new(), Some(()));
         for _ in 0..entries {
             let new = self.submission(&campaign, &scope)?;
             let wins = prize.filter(|_| self.below(60) == 0);
@@ -145,7 +153,7 @@ impl Entries {
                 };
                 let status = SubmissionStatus::rejected(key);
                 let refused = Submission { status, ..new };
-                self.past.write(refused, None, &campaign).await?;
+                made.push((refused, None));
                 continue;
             }
             let (serial, batch) = match wins {
@@ -154,16 +162,38 @@ impl Entries {
             };
             let key = CodeKey::Minted(*serial);
             *serial += 1;
+            let asked = wins.and_then(|_| asks.take());
+            let approval = asked.map(|()| to_revoke(new.created_at));
             let won = wins.map(str::to_owned);
             let status = SubmissionStatus::accepted(campaign.entries_per_submission, won);
             let submission = Submission {
                 code_key: Some(key.in_scope(&scope)),
                 batch: Some(batch.to_owned()),
                 status,
+                approval,
                 ..new
             };
-            self.past.write(submission, Some(&key), &campaign).await?;
+            made.push((submission, Some(key)));
         }
+        self.past.write_all(made, &campaign).await
+    }
+
+    /// An endpoint that answered until some hours ago.
+    async fn failing_webhook(&self, slug: &str) -> Result<(), DemoError> {
+        let (_, scope) = self.past.campaign(slug).await?;
+        let tables = &self.past.tables;
+        let ago = |hours| self.now.before(Duration::from_hours(hours));
+        let new = NewEndpoint {
+            url: SILENT_URL.to_owned(),
+            types: Vec::new(),
+            signature: SignatureKind::V1,
+        };
+        let endpoint = webhooks::add(tables, &scope, new, ago(48)).await?.endpoint;
+        let endpoints = &tables.webhook_endpoints;
+        endpoints
+            .set_status(&endpoint, EndpointStatus::Active, ago(4))
+            .await?;
+        endpoints.record_failure(&endpoint, ago(3)).await?;
         Ok(())
     }
 
@@ -224,6 +254,7 @@ impl Entries {
 
     async fn receipts(&mut self, slug: &str) -> Result<(), DemoError> {
         let (campaign, scope) = self.past.campaign(slug).await?;
+        let mut made = Vec::new();
         for number in 0..RECEIPTS + WAITING {
             let waits = number >= RECEIPTS;
             let (kind, is_torn) = match (waits, self.below(10)) {
@@ -253,9 +284,9 @@ impl Entries {
             } else {
                 judged(&pending, &record, &campaign)?
             };
-            self.past.write(settled, None, &campaign).await?;
+            made.push((settled, None));
         }
-        Ok(())
+        self.past.write_all(made, &campaign).await
     }
 
     /// Some hours before a submission, as the simulated tax authority answers it.
@@ -355,6 +386,20 @@ impl Entries {
             status: SubmissionStatus::receipt_received(),
             ..new
         })
+    }
+}
+
+/// One person asked to take a prize back.
+fn to_revoke(created_at: Timestamp) -> Approval {
+    Approval {
+        change: ProposedChange::Correct(Correction::Revoke { free_code: false }),
+        decision: OperatorDecision {
+            by: "neema".to_owned(),
+            at: created_at.after(Duration::from_mins(40)),
+            why: Some("the crate was sold open, with its code seen by others".to_owned()),
+            confirmed: None,
+            identity: None,
+        },
     }
 }
 

@@ -126,10 +126,13 @@ impl Picture {
         let mut pixels = Vec::with_capacity(WIDTH * height);
         for y in 0..height {
             let shade = u8::try_from(y * 40 / height.max(1)).unwrap_or_default();
-            let is_paper = |x: usize| {
-                (TABLE..WIDTH - TABLE).contains(&x) && (TABLE..height - TABLE).contains(&y)
-            };
-            pixels.extend((0..WIDTH).map(|x| if is_paper(x) { PAPER } else { TABLE_TOP } - shade));
+            let mut row = [TABLE_TOP - shade; WIDTH];
+            if (TABLE..height - TABLE).contains(&y)
+                && let Some(paper) = row.get_mut(TABLE..WIDTH - TABLE)
+            {
+                paper.fill(PAPER - shade);
+            }
+            pixels.extend_from_slice(&row);
         }
         Self { pixels, height }
     }

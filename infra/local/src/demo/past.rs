@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use common::aws::Aws;
 use common::aws::deployment_secret::SecretVersion;
 use common::aws::photos::{self, object_key};
+use common::aws::{Aws, concurrently};
 use common::config::Env;
 use common::domain::{
     Campaign, CodeKey, Entrant, Environment, Phone, PhoneChecks, PhoneLimits, Receipt, Scope,
@@ -119,6 +119,18 @@ impl Past {
             }
         }
         Err(unusable("entry"))
+    }
+
+    /// Writes many at a time.
+    pub(super) async fn write_all(
+        &self,
+        made: Vec<(Submission, Option<CodeKey>)>,
+        campaign: &Campaign,
+    ) -> Result<(), DemoError> {
+        let writes = made.into_iter().map(|(submission, code)| async move {
+            self.write(submission, code.as_ref(), campaign).await
+        });
+        concurrently(writes).await.map(drop)
     }
 
     pub(super) async fn receipt(

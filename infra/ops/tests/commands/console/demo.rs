@@ -48,6 +48,11 @@ async fn demo_has_an_open_draw_and_only_reasons_of_the_service() {
         "Winners with an outcome"
     );
 
+    let campaigns = operator.page("/").await;
+    assert_contains!(campaigns, "1 request");
+    let overview = operator.page("/campaigns/bahati-2026/live").await;
+    assert_contains!(overview, "The webhook at 127.0.0.1 fails since");
+
     let submissions = stack.tables().store.submissions().clone();
     for campaign in ["duka-kuu-2026", "soda-rush-2026", "mango-2025"] {
         let scope = Scope {
