@@ -23,7 +23,8 @@ export default function (kit) {
 
   visit('a webhook gets a new secret, and is removed once its id is typed', webhooks.replace('/test/', '/live/'), async (page) => {
     const first = await add(page);
-    await page.getByRole('button', { name: 'Rotate 127.0.0.1' }).click();
+    await page.getByText('Rotate 127.0.0.1').click();
+    await page.getByRole('button', { name: 'Make a new secret 127.0.0.1' }).click();
     await page.getByText('For 24 hours events are signed with the old one too').waitFor();
     assert.notEqual(await page.getByText(/^whsec_/).textContent(), first);
     await page.getByRole('link', { name: 'Remove 127.0.0.1' }).click();

@@ -44,7 +44,7 @@ async fn page(console: &Console, scope: &Scope, told: Markup) -> PageResult {
             p { "No events are sent. A webhook tells the brand's server of decisions that come after its request." }
         } @else {
             (table("Endpoints", &heading, rows))
-            p.soft { "Last success is known to the hour. Rotate makes a new secret." }
+            p.soft { "Last success is known to the hour." }
             @if is_operator { (replay_form(scope, &listed)) }
         }
         (with_role(is_operator, "Changing webhooks", Role::Operator, add_form(scope)))
@@ -97,7 +97,11 @@ fn row(
                     } @else {
                         (action("test", "Test")) (action("stop", "Stop"))
                     }
-                    (action("rotate", "Rotate"))
+                    details {
+                        summary { "Rotate" span.unseen { " " (endpoint.url.host()) } "…" }
+                        p { "A new secret is shown once, to be handed to the brand. For 24 hours events are signed with both." }
+                        (action("rotate", "Make a new secret"))
+                    }
                     a href={ (with_query(&remove_path(scope), &[("endpoint", endpoint.endpoint.as_str())])) } { "Remove" span.unseen { " " (endpoint.url.host()) } "…" }
                 }
             }

@@ -392,7 +392,10 @@ impl Entries {
 /// One person asked to take a prize back.
 fn to_revoke(created_at: Timestamp) -> Approval {
     Approval {
-        change: ProposedChange::Correct(Correction::Revoke { free_code: false }),
+        change: ProposedChange::Correct(Correction::Revoke {
+            free_code: false,
+            keep_prize: false,
+        }),
         decision: OperatorDecision {
             by: "neema".to_owned(),
             at: created_at.after(Duration::from_mins(40)),

@@ -68,7 +68,7 @@ pub async fn mint(
             "writing the codes failed: {error}; the batch is void, so mint again elsewhere"
         );
     }
-    activate(books, reservation).await
+    activate(books, scope, &reservation.batch.name).await
 }
 
 pub async fn record_and_reserve(
@@ -88,13 +88,12 @@ pub async fn record_and_reserve(
 /// Recorded before it is done.
 pub async fn record_step(
     tables: &Tables,
-    reservation: &Reservation,
+    scope: &Scope,
+    batch: &str,
     action: &'static str,
     now: Timestamp,
 ) -> Result<()> {
-    let action = Action::new(action)
-        .in_scope(&reservation.scope)
-        .on(&reservation.batch.name);
+    let action = Action::new(action).in_scope(scope).on(batch);
     tables.audit.append(action, now).await?;
     Ok(())
 }
@@ -202,9 +201,8 @@ fn length_to_mint(book: &CodeBook, wanted: Option<u8>, count: u64) -> Result<u8>
     Ok(wanted)
 }
 
-pub async fn activate(books: &CodeBooks, reservation: Reservation) -> Result<Batch> {
-    let name = &reservation.batch.name;
-    book::change(books, &reservation.scope, |book| {
+pub async fn activate(books: &CodeBooks, scope: &Scope, name: &str) -> Result<Batch> {
+    book::change(books, scope, |book| {
         let batch = book::batch_mut(book, name)?;
         match batch.status {
             BatchStatus::Reserved | BatchStatus::Active => batch.status = BatchStatus::Active,

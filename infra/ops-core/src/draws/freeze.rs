@@ -18,9 +18,9 @@ use draw::{Algorithm, Frozen, OtherDraw, Period, Rows};
 
 pub(super) use self::failures::not_frozen;
 use self::failures::{already_frozen, given_up, stopped, too_late};
-pub use self::plan::{FreezePlan, MAX_WRITE_DELAY};
 pub(crate) use self::plan::MIN_NOTICE;
 use self::plan::refuse_without_phones;
+pub use self::plan::{FreezePlan, MAX_WRITE_DELAY};
 use super::entries::{self, ReadReport};
 use super::prelude::*;
 use super::publish::publish;

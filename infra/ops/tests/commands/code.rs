@@ -228,7 +228,7 @@ async fn a_minting_that_was_cut_short_is_shown_and_can_be_voided() {
     stack
         .fine(format!("code void --yes {LIVE} --batch batch-1"))
         .await;
-    let late = mint::activate(&books, reservation)
+    let late = mint::activate(&books, &reservation.scope, &reservation.batch.name)
         .await
         .expect_err("it is void");
     assert_eq!(late.code, "batch_void");

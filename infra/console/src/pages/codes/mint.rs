@@ -6,10 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use axum::body::Body;
 use axum::http::header::CONTENT_DISPOSITION;
 use common::app::code_verifier::FRESH_BOOK_MAX_AGE;
+use common::domain::audit::AuditRow;
 use common::domain::cipher::CODE_SYMBOLS;
 use common::domain::code::Alphabet;
 use common::domain::codebook::{ACCEPTABLE_ODDS, CodeBook, DEFAULT_CODE_SYMBOLS};
 use futures_util::stream;
+use ops_core::audit::{self, RowFilter};
 use ops_core::codes::book::{self, existing_batch, odds_line};
 use ops_core::codes::code_scope;
 use ops_core::codes::mint::{self, MAX_CODES, MintRequest, Reservation};
@@ -158,10 +160,7 @@ async fn minted(console: Console, Named(scope): Named<Scope>, Query(query): Quer
             },
             (BatchStatus::Void, _) => p role="status" { "The batch is void: its codes never count." },
             (BatchStatus::Reserved, Some(minted)) => (steps(&scope, batch, &minted)),
-            (BatchStatus::Reserved, None) => p {
-                "The command line is minting it, or a console that ended was: its codes do not count, and this page does not have them. If \
-                 it was cut short, " a href=(super::void_address(&scope, &batch.name)) { "void it" } " and mint again."
-            },
+            (BatchStatus::Reserved, None) => (elsewhere(&tables, &scope, batch, console.now()).await?),
         }
         p { a href=(codes_path(&scope)) { "All batches" } }
     };
@@ -169,6 +168,57 @@ async fn minted(console: Console, Named(scope): Named<Scope>, Query(query): Quer
     let page = Page::new(&title, Section::Codes).in_scope(&scope);
     let page = if is_downloading { page.renewed() } else { page };
     Ok(page.render(content))
+}
+
+/// A batch that this console does not have.
+async fn elsewhere(
+    tables: &Tables,
+    scope: &Scope,
+    batch: &Batch,
+    now: Timestamp,
+) -> Result<Markup, Failure> {
+    let key = (scope.clone(), batch.name.clone());
+    let downloaded = last_download(tables, &key, now).await?;
+    let zone = tables.zone(scope).await?;
+    let void = html! { a href=(super::void_address(scope, &batch.name)) { "void it" } };
+    Ok(html! {
+        @match downloaded {
+            Some(row) => {
+                p {
+                    (or_dash(row.entry.by.as_ref())) " downloaded its file on " (zoned_time(row.at, zone))
+                    ", and did not make its codes valid. If you have the file, and it is complete, do so; otherwise " (void) "."
+                }
+                form method="post" action={ (codes_path(scope)) "/activate" } {
+                    (hidden("batch", &batch.name))
+                    button { "I have the file: make the codes valid" }
+                }
+            }
+            None => p {
+                "The command line is minting it, or a console that ended was: its codes do not count, and this page does not have them. If \
+                 it was cut short, " (void) " and mint again."
+            },
+        }
+    })
+}
+
+/// The row of the latest download, of the last 30 days.
+async fn last_download(
+    tables: &Tables,
+    (scope, batch): &Key,
+    now: Timestamp,
+) -> Result<Option<AuditRow>, Failure> {
+    let filter = RowFilter {
+        campaign: Some(scope.campaign.clone()),
+        action: Some("code.download".to_owned()),
+        about: Some(batch.clone()),
+        who: None,
+    };
+    let found = audit::list(tables, &filter, None, None, now).await?;
+    let rows = found.rows.into_iter().rev().filter_map(|stored| stored.row);
+    let environment = Some(scope.environment.as_str());
+    Ok(rows
+        .into_iter()
+        .find(|row| row.entry.environment.as_deref() == environment))
 }
 
 fn steps(scope: &Scope, batch: &Batch, minted: &Minted) -> Markup {
@@ -253,7 +303,8 @@ async fn download(
         is_complete: false,
     };
     let (tables, now) = (console.tables()?, console.now());
-    mint::record_step(&tables, &minted.reservation, "code.download", now).await?;
+    let (scope, batch) = &progress.key;
+    mint::record_step(&tables, scope, batch, "code.download", now).await?;
     let (parts, taken) = mpsc::channel(2);
     task::spawn_blocking(move || {
         let mut out = PartWriter(parts.clone());
@@ -322,17 +373,26 @@ async fn activate(
     Named(scope): Named<Scope>,
     form: Form,
 ) -> PageResult<Redirect> {
-    let (key, minted) = match reserved(&console, scope, &form).await? {
-        Ok(reserved) => reserved,
-        Err(elsewhere) => return Ok(elsewhere),
+    let (tables, now) = (console.tables()?, console.now());
+    let key = (
+        code_scope(&tables, scope).await?,
+        form.get("batch").to_owned(),
+    );
+    let book = book::read(&tables.code_books, &key.0).await?;
+    // The page says how the batch stands.
+    if existing_batch(&book, &key.1)?.status != BatchStatus::Reserved {
+        return Ok(Redirect::to(&minted_path(&key.0, &key.1)));
+    }
+    let is_downloaded = match console.minting().find(&key) {
+        Some(minted) => minted.file == MintedFile::Downloaded,
+        None => last_download(&tables, &key, now).await?.is_some(),
     };
-    if minted.file != MintedFile::Downloaded {
+    if !is_downloaded {
         let message = "the codes are not valid yet, because their file was not downloaded";
         return Err(Failure::new("not_downloaded", message).into());
     }
-    let (tables, now) = (console.tables()?, console.now());
-    mint::record_step(&tables, &minted.reservation, "code.activate", now).await?;
-    mint::activate(&tables.code_books, minted.reservation).await?;
+    mint::record_step(&tables, &key.0, &key.1, "code.activate", now).await?;
+    mint::activate(&tables.code_books, &key.0, &key.1).await?;
     console.minting().all().remove(&key);
     Ok(Redirect::to(&minted_path(&key.0, &key.1)))
 }
@@ -350,7 +410,7 @@ async fn withdraw(
     let removed = console.minting().all().remove(&key);
     if let Some(Minted { reservation, .. }) = removed {
         let (tables, now) = (console.tables()?, console.now());
-        mint::record_step(&tables, &reservation, "code.withdraw", now).await?;
+        mint::record_step(&tables, &key.0, &key.1, "code.withdraw", now).await?;
         mint::withdraw(&tables.code_books, &reservation).await?;
     }
     Ok(Redirect::to(&minted_path(&key.0, &key.1)))

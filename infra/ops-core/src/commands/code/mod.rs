@@ -102,7 +102,12 @@ async fn mint(
     };
     // Last, so that a file of the final name has only active codes.
     let name = reservation.batch.name.clone();
-    let activated = mint::activate(&tables.code_books, reservation).await;
+    let activated = mint::activate(
+        &tables.code_books,
+        &reservation.scope,
+        &reservation.batch.name,
+    )
+    .await;
     let batch = activated.map_err(|mut failure| {
         failure.message.push_str(&format!(
             "; the file was removed. Void batch {name} before you mint again: its codes may count"

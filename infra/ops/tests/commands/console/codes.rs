@@ -94,6 +94,25 @@ async fn minted_codes_are_downloaded_once_and_valid_after_it() {
 }
 
 #[tokio::test]
+async fn batch_of_an_ended_console_is_made_valid_with_its_file() {
+    let stack = Stack::with_chai().await;
+    let first = SignedIn::to(&stack).await;
+    minted(&first, "count=3&batch=kettles").await;
+    minted(&first, "count=3&batch=lost").await;
+    let file = download(&first, &format!("{CODES}/download"), "batch=kettles").await;
+    let code = codes_of(&file)[0];
+    let next = SignedIn::to(&stack).await;
+    let activate = format!("{CODES}/activate");
+    let early = next.post_for(422, &activate, "batch=lost").await;
+    assert_contains!(early.text, "their file was not downloaded");
+    let page = next.page(&format!("{CODES}/minted?batch=kettles")).await;
+    assert_contains!(page, "asha downloaded its file", "make the codes valid");
+    let page = follow(&next, &activate, "batch=kettles").await;
+    assert_contains!(page, "These codes count");
+    assert_eq!(state_of(&stack, code).await, "unused");
+}
+
+#[tokio::test]
 async fn a_download_that_broke_off_can_be_repeated_or_withdrawn() {
     let stack = Stack::with_chai().await;
     let operator = SignedIn::to(&stack).await;
