@@ -183,10 +183,10 @@ def with_secret_arns(part, changes):
         return [with_secret_arns(one, changes) for one in part]
     if not isinstance(part, dict):
         return part
-    if part == {"Ref": "DeploymentSecret"}:
+    if part in ({"Ref": "DeploymentSecret"}, {"Ref": "MomentsSecret"}):
         change = "a reference to the secret is its ARN"
         changes[change] = changes.get(change, 0) + 1
-        return {"Fn::GetAtt": ["DeploymentSecret", "Id"]}
+        return {"Fn::GetAtt": [part["Ref"], "Id"]}
     return {name: with_secret_arns(one, changes) for name, one in part.items()}
 
 

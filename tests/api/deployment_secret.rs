@@ -21,6 +21,7 @@ use service_tests::campaign::{TestCampaign, body, phone};
 use service_tests::event;
 use service_tests::http::Reply;
 use service_tests::interceptor::Interceptor;
+use service_tests::moments::{NO_CAPS, OpenPlan};
 use service_tests::service::{DEPLOYMENT_SECRET, Service};
 use service_tests::serving::listen;
 use tokio::time::Instant;
@@ -100,8 +101,8 @@ async fn no_request_waits_for_the_secret() {
         start::<CreateSubmission>(&service, &secrets).await,
         start::<CheckCode>(&service, &secrets).await,
     );
-    // Each fetches it once, before its first event.
-    assert_eq!(secrets.calls(), 2);
+    // Each fetches it once, before its first event, and entries that of winning moments.
+    assert_eq!(secrets.calls(), 3);
 
     secrets.deny(true);
     for code in [campaign.code(1), "CHAI-2026".to_owned()] {
@@ -110,7 +111,24 @@ async fn no_request_waits_for_the_secret() {
         let reply = post(&enter, &campaign, "submissions", &body(&phone(1), &code)).await;
         assert_eq!(reply.field("message_key"), "entered");
     }
-    assert_eq!(secrets.calls(), 2);
+    assert_eq!(secrets.calls(), 3);
+}
+
+#[tokio::test]
+async fn only_open_plans_wait_for_the_secret_of_moments() {
+    let (service, secrets) = (Service::shared(), Interceptor::default());
+    secrets.select(|_, body| body.contains("local/moments"));
+    let enter = start::<CreateSubmission>(&service, &secrets).await;
+    let (plain, planned) = (TestCampaign::plain().await, TestCampaign::plain().await);
+    OpenPlan::due(&planned, &[1], NO_CAPS).await;
+    let entry = |campaign: &TestCampaign| body(&phone(1), &campaign.code(1));
+    let reply = post(&enter, &plain, "submissions", &entry(&plain)).await;
+    assert_eq!(reply.field("message_key"), "entered");
+    let reply = post(&enter, &planned, "submissions", &entry(&planned)).await;
+    assert_eq!(reply.refusal(), "503 service_unavailable");
+    assert!(service.holds(&planned.live_scope()).await.is_empty());
+    let reply = planned.entry(&phone(1), &planned.code(1)).await;
+    assert_eq!(reply.field("instant_win"), "Prize 0");
 }
 
 #[tokio::test]

@@ -220,6 +220,7 @@ fn each_function_is_given_the_variables_that_it_reads() {
             ("PARTNER_QUEUE_URL", json!({ "Ref": "PartnerWork" })),
             ("EVENT_QUEUE_URL", json!({ "Ref": "EventWork" })),
             ("DEPLOYMENT_SECRET_ID", json!({ "Ref": "DeploymentSecret" })),
+            ("MOMENTS_SECRET_ID", json!({ "Ref": "MomentsSecret" })),
             (
                 "PARTNER_SECRETS_PREFIX",
                 json!({ "Fn::Sub": "${AWS::StackName}/" }),

@@ -54,6 +54,8 @@ pub fn plain() -> Campaign {
         instant: None,
         archived: false,
         webhooks: 0,
+        instant_plan_test: None,
+        instant_plan_live: None,
     }
 }
 

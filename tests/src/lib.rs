@@ -15,6 +15,7 @@
 //!   [`deployment`] several fleets with [`queue`]s and schedule;
 //! - [`text`] has what tests look for in texts and JSON;
 //! - [`load`] runs many clients with [`random`] faults, and checks the records;
+//! - [`moments`] opens a plan of winning moments;
 //! - [`webhooks`] has a receiver of events, and publishes and delivers by hand;
 //! - [`template`] parses the deployment's templates.
 
@@ -32,6 +33,7 @@ pub mod http;
 pub mod iam_guard;
 pub mod interceptor;
 pub mod load;
+pub mod moments;
 pub mod operator_roles;
 pub mod partners;
 pub mod queue;

@@ -6,3 +6,4 @@ pub mod partner_gateway;
 pub mod request_limits;
 pub mod settlement;
 pub mod uploads;
+pub mod winning_moments;

@@ -7,16 +7,18 @@ mod turns;
 
 pub use self::turns::take_turn;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::app::job::{EventContext, Job, JobError, JobOutcome};
+use crate::app::winning_moments::WinningMoments;
 use crate::aws::settle_queue::{SettleMessage, SettleQueues};
 use crate::cache::{self, Cache};
 use crate::config::{self, ConfigError};
 use crate::domain::settling::StepLease;
 use crate::domain::{
     Assignee, Campaign, CampaignSlug, Dependency, Entrant, Receipt, ReceiptId, RetryContext,
-    RetrySpeedup, Submission, Timestamp,
+    RetrySpeedup, State, Submission, Timestamp,
 };
 use crate::error::{Error, StoreError};
 use crate::random;
@@ -52,7 +54,8 @@ pub struct Worker {
     queues: SettleQueues,
     speedup: RetrySpeedup,
     /// As last read: a step reads its campaign.
-    webhooks: Cache<CampaignSlug, bool>,
+    known: Cache<CampaignSlug, Campaign>,
+    moments: WinningMoments,
 }
 
 impl Worker {
@@ -62,15 +65,17 @@ impl Worker {
         dependency: Dependency,
     ) -> Result<Self, ConfigError> {
         let (env, dynamodb) = (&context.env, context.aws.dynamodb());
+        let store = SubmissionStore::from_env(env, &dynamodb)?;
         Ok(Self {
+            moments: WinningMoments::from_env(env, &context.aws, &store)?,
             function,
             dependency,
-            store: SubmissionStore::from_env(env, &dynamodb)?,
+            store,
             campaigns: Campaigns::from_env(env, &dynamodb)?,
             queues: SettleQueues::from_env(&[dependency], env, &context.aws)?,
             speedup: config::retry_speedup(env)?,
             context: context.clone(),
-            webhooks: Cache::default(),
+            known: Cache::default(),
         })
     }
 
@@ -178,8 +183,8 @@ impl Worker {
 
     fn read_campaign(&self, campaign: Option<Campaign>) -> Result<Campaign, Error> {
         let campaign = campaign.ok_or_else(|| Error::internal("the campaign is not there"))?;
-        let has_webhooks = Some(campaign.has_webhooks());
-        self.webhooks.set(&campaign.slug, self.now(), has_webhooks);
+        let known = Some(campaign.clone());
+        self.known.set(&campaign.slug, self.now(), known);
         Ok(campaign)
     }
 
@@ -219,14 +224,28 @@ impl Worker {
         wrong_code_in: Option<&Campaign>,
     ) -> Result<SettleResult, Error> {
         let slug = &after.scope.campaign;
-        let has_webhooks = self.webhooks.peek(slug, self.now(), cache::MAX_AGE);
+        let known = self.known.peek(slug, self.now(), cache::MAX_AGE);
         let after = &Submission {
             // Without an endpoint, publishing it costs a look.
-            notify: has_webhooks.is_none_or(|has_webhooks| *has_webhooks),
+            notify: known
+                .as_ref()
+                .is_none_or(|campaign| campaign.has_webhooks()),
             ..after.clone()
         };
-        let settled = self.store.settle(before, after, wrong_code_in).await?;
         let now = self.now();
+        let settled = if after.status.state() == State::Accepted {
+            let campaign = match known {
+                Some(campaign) => campaign,
+                None => Arc::new(self.campaign(after).await?),
+            };
+            let claims = self.moments.claims(&after.scope, &campaign);
+            let settling =
+                self.moments
+                    .settle(&self.store, before, after, wrong_code_in, claims, now);
+            settling.await?.0
+        } else {
+            self.store.settle(before, after, wrong_code_in).await?
+        };
         let next_sweep = now.after(self.speedup.apply(SWEEP_INTERVAL));
         if settled == SettleResult::Committed
             && after

@@ -35,6 +35,7 @@ use url::{Host, Url};
 
 use self::deployment_secret::{DeploymentSecrets, KnownVersions};
 use crate::config::{ConfigError, Env};
+use crate::domain::instant::MomentsSecret;
 use crate::error::StoreError;
 use crate::lock::Mutex;
 use crate::telemetry;
@@ -89,6 +90,14 @@ struct Clients {
     secrets: OnceLock<aws_sdk_secretsmanager::Client>,
     sqs: OnceLock<aws_sdk_sqs::Client>,
     deployment_secrets: Arc<Mutex<KnownVersions>>,
+    moments_secret: Mutex<Option<Arc<MomentsSecret>>>,
+}
+
+/// A secret that a function fetches before its first event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StartSecret {
+    Deployment,
+    Moments,
 }
 
 impl Aws {
@@ -137,15 +146,21 @@ impl Aws {
         self.clients.dynamodb.get_or_init(new).clone()
     }
 
-    /// Fetches the secret, if needed, while connections to DynamoDB open. The first call tries
-    /// again.
-    pub async fn prepare(&self, needs_secret: bool) {
-        let fetching = async {
-            if needs_secret && let Ok(secrets) = DeploymentSecrets::from_env(&self.env, self) {
+    /// Fetches the secrets while connections to DynamoDB open. The first call tries again.
+    pub async fn prepare(&self, needed: &[StartSecret]) {
+        let deployment = async {
+            if needed.contains(&StartSecret::Deployment)
+                && let Ok(secrets) = DeploymentSecrets::from_env(&self.env, self)
+            {
                 secrets.prepare().await;
             }
         };
-        tokio::join!(biased; fetching, self.open_dynamodb());
+        let moments = async {
+            if needed.contains(&StartSecret::Moments) {
+                moments_secret::prepare(self).await;
+            }
+        };
+        tokio::join!(biased; deployment, moments, self.open_dynamodb());
     }
 
     /// Opens two connections: an environment's first request makes two calls at once.

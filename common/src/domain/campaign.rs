@@ -5,10 +5,11 @@ use std::time::Duration;
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
+use super::digest::Digest;
 use super::instant::InstantRules;
 use super::message::MessageOverrides;
 use super::receipt::rules::ReceiptRules;
-use super::{CampaignSlug, PartnerRules, Timestamp};
+use super::{CampaignSlug, Environment, PartnerRules, Timestamp};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Campaign {
@@ -39,6 +40,18 @@ pub struct Campaign {
     /// Endpoints for webhooks, in both environments.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub webhooks: u32,
+    /// Entries look for winning moments only if it is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instant_plan_test: Option<PublishedPlan>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instant_plan_live: Option<PublishedPlan>,
+}
+
+/// What callers see of a plan of winning moments.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PublishedPlan {
+    pub commitment: Digest,
+    pub prizes: Vec<String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
@@ -148,6 +161,13 @@ impl Campaign {
         }
     }
 
+    pub fn instant_plan(&self, environment: Environment) -> Option<&PublishedPlan> {
+        match environment {
+            Environment::Test => self.instant_plan_test.as_ref(),
+            Environment::Live => self.instant_plan_live.as_ref(),
+        }
+    }
+
     pub fn has_webhooks(&self) -> bool {
         self.webhooks > 0
     }
@@ -212,6 +232,8 @@ impl Campaign {
             instant: None,
             archived: false,
             webhooks: 0,
+            instant_plan_test: None,
+            instant_plan_live: None,
         }
     }
 }
@@ -339,7 +361,13 @@ mod tests {
     fn absent_settings_are_not_stored() {
         let campaign = Campaign::example();
         let stored = serde_json::to_value(&campaign).expect("JSON");
-        for name in ["consent", "retention", "archived", "webhooks"] {
+        for name in [
+            "consent",
+            "retention",
+            "archived",
+            "webhooks",
+            "instant_plan_test",
+        ] {
             assert_eq!(stored.get(name), None, "{name}");
         }
         assert_eq!(

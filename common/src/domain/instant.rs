@@ -8,9 +8,11 @@
 //! | `moments` | [`Schedule`]: all moments of a plan; [`DayMoments`]: prizes due at a time of a day |
 //! | `rules` | [`InstantRules`]: the section of a campaign file |
 //! | `stored` | [`StoredPlan`], [`PlanState`]: what operators record |
+//! | `claim` | [`Claim`]: an entry's claim to a due prize |
 //! | `check` | compares the entries of a finished plan with its moments |
 
 mod check;
+mod claim;
 mod moments;
 mod plan;
 mod rules;
@@ -20,6 +22,7 @@ mod stored;
 mod vector_tests;
 
 pub use self::check::{Fault, Row, check};
+pub use self::claim::{Claim, RefusedClaim};
 pub use self::moments::{DayMoments, Schedule};
 pub use self::plan::{Algorithm, Caps, Day, Header, Plan, PlanProblem, UnreadablePlan};
 pub use self::rules::{DEFAULT_CURVE, InstantDays, InstantRules};

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::contact_log::{
     ContactEvent, ContactLog, ContactState, ContactStep, RowStatus, SkipReason, StepRefused,
 };
+use super::digest::Digest;
+use super::instant::Claim;
 use super::{Reference, Scope, State, Submission, SubmissionId, Timestamp};
 
 text_enum! {
@@ -15,6 +17,8 @@ text_enum! {
         Batch = "batch",
         Partner = "partner",
         Operator = "operator",
+        /// A winning moment.
+        Moment = "moment",
     }
 }
 
@@ -30,6 +34,15 @@ text_enum! {
     }
 }
 
+/// Counted in the plan's state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WonMoment {
+    /// Its commitment.
+    pub plan: Digest,
+    /// Index in the plan's prizes.
+    pub prize: usize,
+}
+
 /// The record of a win: one for each acceptance with an instant prize.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Win {
@@ -42,6 +55,9 @@ pub struct Win {
     /// Of its code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<String>,
+    /// Of a winning moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moment: Option<WonMoment>,
     #[serde(flatten)]
     pub log: ContactLog,
 }
@@ -74,8 +90,22 @@ impl Win {
                 (None, false) => WinSource::Batch,
             },
             batch: after.batch.clone(),
+            moment: None,
             log: ContactLog::default(),
         })
+    }
+
+    #[must_use]
+    pub fn by_claim(self, claim: &Claim) -> Self {
+        Self {
+            source: WinSource::Moment,
+            batch: None,
+            moment: Some(WonMoment {
+                plan: claim.plan,
+                prize: claim.prize,
+            }),
+            ..self
+        }
     }
 
     pub fn status(&self) -> WinStatus {

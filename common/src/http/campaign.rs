@@ -7,7 +7,9 @@ use crate::domain::campaign::CampaignStatus;
 use crate::domain::message::TextKey;
 use crate::domain::receipt::photo::MAX_BYTES;
 use crate::domain::receipt::rules::{Branch, Product, ProductRange, ReceiptRules};
-use crate::domain::{Campaign, CodePolicy, Language, PhoneLimits, PhotoType, Timestamp};
+use crate::domain::{
+    Campaign, CodePolicy, Environment, Language, PhoneLimits, PhotoType, Timestamp,
+};
 use crate::http::schema::{Key, Slug, Time, TimeZone};
 
 /// What your page needs before it asks the consumer for anything.
@@ -40,6 +42,8 @@ pub struct CampaignObject<'a> {
     receipt: Option<ReceiptBlock<'a>>,
     /// Text that the consumer agrees to, or null if the campaign has none of its own.
     consent: Option<ConsentTextObject<'a>>,
+    /// Prizes given at winning moments, which were committed to before the first. Null if the campaign has none.
+    instant: Option<InstantObject<'a>>,
     /// Text for every message key in the request's language, including the campaign's own wording. Two more are for your
     /// form: `phone_invalid` and `consent_required`.
     #[schemars(with = "BTreeMap<String, String>", extend(
@@ -70,6 +74,17 @@ struct ConsentTextObject<'a> {
     /// The text in the request's language.
     #[schemars(length(min = 1, max = 2_000))]
     text: &'a str,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+struct InstantObject<'a> {
+    /// Commitment to the plan, 64 hexadecimal digits: anyone can check the plan with it once it is over.
+    #[schemars(length(min = 64, max = 64))]
+    commitment: String,
+    /// The prizes in words.
+    #[schemars(length(max = 20))]
+    prizes: &'a [String],
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -180,13 +195,18 @@ impl<'a> ReceiptBlock<'a> {
 }
 
 impl<'a> CampaignObject<'a> {
-    pub fn new(campaign: &'a Campaign, livemode: bool, language: Language, now: Timestamp) -> Self {
+    pub fn new(
+        campaign: &'a Campaign,
+        environment: Environment,
+        language: Language,
+        now: Timestamp,
+    ) -> Self {
         let copy = |key| (key, campaign.messages.text(key, language));
         Self {
             slug: campaign.slug.as_str(),
             name: &campaign.name,
             brand: &campaign.brand,
-            livemode,
+            livemode: environment.is_live(),
             status: campaign.status(now),
             window: WindowObject {
                 start: campaign.window.start.map(|start| start.to_string()),
@@ -208,6 +228,12 @@ impl<'a> CampaignObject<'a> {
                     Language::Sw => &consent.sw,
                 },
             }),
+            instant: campaign
+                .instant_plan(environment)
+                .map(|plan| InstantObject {
+                    commitment: plan.commitment.to_string(),
+                    prizes: &plan.prizes,
+                }),
             messages: TextKey::all().map(copy).collect(),
         }
     }

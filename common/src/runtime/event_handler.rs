@@ -2,14 +2,15 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::app::job::EventContext;
+use crate::aws::StartSecret;
 use crate::config::ConfigError;
 use crate::error::Error;
 
 pub trait EventHandler: Send + Sync + Sized + 'static {
     type Event: DeserializeOwned + Send;
     type Reply: Serialize + Send;
-    /// True to fetch the deployment's secret at start.
-    const NEEDS_SECRET: bool = false;
+    /// Fetched before the first event.
+    const SECRETS: &[StartSecret] = &[];
 
     fn connect(context: &EventContext) -> Result<Self, ConfigError>;
 

@@ -12,7 +12,7 @@ use lambda_http::{Body, Response};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::app::auth::{AuthContext, Authenticator, Caller, Credentials};
-use crate::aws::Aws;
+use crate::aws::{Aws, StartSecret};
 use crate::clock::Clock;
 use crate::config::{ConfigError, Env};
 use crate::domain::{Campaign, Language, Scope, Timestamp};
@@ -102,8 +102,8 @@ impl ApiRequest {
 /// Parse, one call into the domain, render.
 pub trait Endpoint: Send + Sync + Sized + 'static {
     const ROUTE: Route;
-    /// True to fetch the deployment's secret at start.
-    const NEEDS_SECRET: bool = false;
+    /// Fetched before the first event.
+    const SECRETS: &[StartSecret] = &[];
 
     fn connect(context: &AppContext) -> Result<Self, ConfigError>;
 
@@ -151,7 +151,7 @@ impl<O: Endpoint> ApiHandler<O> {
     }
 
     pub async fn prepare(&self) {
-        self.context.aws.prepare(O::NEEDS_SECRET).await;
+        self.context.aws.prepare(O::SECRETS).await;
     }
 
     async fn run(

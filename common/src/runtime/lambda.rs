@@ -25,7 +25,7 @@ pub fn serve<O: Endpoint>() -> Served {
         let set_up =
             async { ApiHandler::<O>::new(AppContext::with_aws(aws.clone(), env, responder)?) };
         // The network works while clients and tables are set up.
-        let ((), function) = tokio::join!(biased; aws.prepare(O::NEEDS_SECRET), set_up);
+        let ((), function) = tokio::join!(biased; aws.prepare(O::SECRETS), set_up);
         run(function?).await
     })
 }
@@ -71,7 +71,7 @@ pub fn serve_events<F: EventHandler>() -> Served {
         let telemetry = Telemetry::cloud_watch(&env);
         let context = EventContext::new(env, Clock::system(), telemetry)?;
         let connecting = async { F::connect(&context) };
-        let preparing = context.aws.prepare(F::NEEDS_SECRET);
+        let preparing = context.aws.prepare(F::SECRETS);
         let ((), function) = tokio::join!(biased; preparing, connecting);
         run_events(Arc::new(function?)).await
     })

@@ -13,6 +13,8 @@ pub(crate) struct Place {
     pub(super) table: String,
     pub(super) key_name: &'static str,
     pub(super) key: String,
+    /// Attribute and value of a sort key.
+    pub(super) sort: Option<(&'static str, &'static str)>,
 }
 
 #[derive(Debug, Default)]
@@ -29,7 +31,12 @@ pub struct BatchItems {
 impl BatchGet {
     /// DynamoDB refuses a batch with the same item twice.
     pub(crate) fn add(&mut self, place: &Place) {
-        let key = Item::from([(place.key_name.to_owned(), text(&place.key))]);
+        let mut key = Item::from([(place.key_name.to_owned(), text(&place.key))]);
+        key.extend(
+            place
+                .sort
+                .map(|(name, value)| (name.to_owned(), text(value))),
+        );
         let keys = self.keys.entry(place.table.clone());
         keys.or_default().push(key);
     }

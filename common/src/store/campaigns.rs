@@ -4,6 +4,7 @@ use super::batch::{BatchGet, BatchItems};
 use super::table::list;
 use super::write::Write;
 use super::{Item, StoreResult, from_record, number, transaction};
+use crate::domain::campaign::PublishedPlan;
 use crate::domain::webhook::Endpoint;
 use crate::domain::{Campaign, CampaignSlug, Environment, Scope, Timestamp};
 
@@ -97,14 +98,16 @@ impl Campaigns {
             let put = self.table.put(slug, campaign).set(REVISION, revision);
             return put.when_absent(KEY);
         };
-        let with_webhooks = Campaign {
+        let as_stored = Campaign {
             webhooks: before.campaign.webhooks,
+            instant_plan_test: before.campaign.instant_plan_test.clone(),
+            instant_plan_live: before.campaign.instant_plan_live.clone(),
             ..campaign.clone()
         };
         let update = self
             .table
             .update(slug)
-            .merge(&before.item, Some(&before.campaign), &with_webhooks)
+            .merge(&before.item, Some(&before.campaign), &as_stored)
             .set(REVISION, revision)
             .when_equal(REVISION, before.revision);
         let is_kept = before.campaign.paused == campaign.paused;
@@ -132,6 +135,16 @@ impl Campaigns {
         let update = self.table.update(scope.campaign.as_str());
         let update = update.when_present(KEY).add(WEBHOOKS, number(change));
         update.add(webhooks_of(scope.environment), number(change))
+    }
+
+    /// Part of publishing a plan. No revision: it is no part of a campaign's file.
+    pub fn record_plan(&self, scope: &Scope, plan: &PublishedPlan) -> Write {
+        let update = self.table.update(scope.campaign.as_str());
+        let name = match scope.environment {
+            Environment::Test => "instant_plan_test",
+            Environment::Live => "instant_plan_live",
+        };
+        update.when_present(KEY).set(name, plan)
     }
 
     /// False if there is no such campaign.

@@ -16,6 +16,7 @@ use super::{
     transaction,
 };
 use crate::domain::entrant::MAX_OPEN_RECEIPTS;
+use crate::domain::instant::Claim;
 use crate::domain::statistics::EntrantCounts;
 use crate::domain::{
     Entrant, EntrantId, PhoneChecks, PhoneLimits, Scope, Submission, Timestamp, WrongCodes,
@@ -47,6 +48,9 @@ const NOT_THROTTLED: &str = "attribute_not_exists(throttled_until) OR throttled_
 const MAY_SEND_RECEIPT: &str =
     "attribute_not_exists(open_receipts) OR open_receipts < :max_open_receipts";
 
+const MAY_WIN: &str = "attribute_not_exists(#wins) OR #wins < :wins_cap";
+const MAY_WIN_TODAY: &str = "attribute_not_exists(#wins_of_day) OR #wins_of_day < :wins_of_day_cap";
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WrongCodeLogUpdate<'a> {
     pub(crate) before: &'a Entrant,
@@ -59,6 +63,8 @@ pub(crate) struct CountChange<'a> {
     pub(crate) entries: i64,
     pub(crate) open_receipts: i32,
     pub(crate) wrong_codes: Option<WrongCodeLogUpdate<'a>>,
+    /// Counts towards its caps.
+    pub(crate) claim: Option<&'a Claim>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -80,6 +86,7 @@ impl Entrants {
         limits: PhoneLimits,
         checks: PhoneChecks,
         wrong_codes: Option<WrongCodeLogUpdate<'_>>,
+        claim: Option<&Claim>,
     ) -> Write {
         let Submission {
             scope,
@@ -94,6 +101,7 @@ impl Entrants {
             entries: status.entries().into(),
             open_receipts: i32::from(submission.has_open_receipt()),
             wrong_codes,
+            claim,
         };
         let mut write = self
             .changed(scope, entrant_id, day, change)
@@ -123,8 +131,11 @@ impl Entrants {
             entries,
             open_receipts,
             wrong_codes,
+            claim,
         } = change;
-        let is_none = (submissions, entries, open_receipts) == (0, 0, 0) && wrong_codes.is_none();
+        let is_none = (submissions, entries, open_receipts) == (0, 0, 0)
+            && wrong_codes.is_none()
+            && claim.is_none();
         (!is_none).then(|| self.changed(scope, id, day, change))
     }
 
@@ -134,6 +145,7 @@ impl Entrants {
             entries,
             open_receipts,
             wrong_codes,
+            claim,
         } = change;
         let counts = [
             (SUBMISSIONS, submissions.into()),
@@ -146,6 +158,18 @@ impl Entrants {
             if count != 0 {
                 write = write.add(name, number(count));
             }
+        }
+        if let Some(claim) = claim {
+            let [wins, wins_of_day] = wins_attributes(claim);
+            write = write
+                .add(&wins, number(1))
+                .add(&wins_of_day, number(1))
+                .rename("#wins", wins)
+                .rename("#wins_of_day", wins_of_day)
+                .when(MAY_WIN)
+                .when(MAY_WIN_TODAY)
+                .bind(":wins_cap", claim.caps.total)
+                .bind(":wins_of_day_cap", claim.caps.day);
         }
         let Some(WrongCodeLogUpdate { before, after }) = wrong_codes else {
             return write;
@@ -274,6 +298,19 @@ pub(crate) fn read_counts(item: &Item) -> StoreResult<EntrantCounts> {
 /// A count for each day: no write needs to know the last one.
 fn day_attribute(day: &str) -> String {
     format!("{DAY}{day}")
+}
+
+/// Of the plan, and of its day. Each plan has its own, named by the commitment's first digits.
+fn wins_attributes(claim: &Claim) -> [String; 2] {
+    let plan: String = claim.plan.to_string().chars().take(16).collect();
+    [format!("wins:{plan}"), format!("wins:{plan}:{}", claim.day)]
+}
+
+/// True if the record is the reason that a claim fails.
+pub(crate) fn is_capped(item: &Item, claim: &Claim) -> bool {
+    let [wins, wins_of_day] = wins_attributes(claim);
+    let reaches = |name: &str, cap| read_number(item, name).is_some_and(|wins: u32| wins >= cap);
+    reaches(&wins, claim.caps.total) || reaches(&wins_of_day, claim.caps.day)
 }
 
 /// Hides a text that is no digest, which may be a phone.

@@ -13,12 +13,14 @@ use super::codes::Codes;
 use super::entrants::{self, CountChange, Entrants, WrongCodeLogUpdate};
 use super::idempotency_keys::{self, IdempotencyKeys, IdempotencyRecord};
 use super::instant::Wins;
+use super::instant_plans::{self, Plans};
 use super::receipts::{self, Receipts};
 use super::submissions::Submissions;
 use super::transaction::{self, CancellationCause, MAX_CONFLICT_ATTEMPTS};
 use super::write::Write;
 use super::{Item, StoreResult, codes};
 use crate::config::{ConfigError, Env};
+use crate::domain::instant::{Claim, RefusedClaim};
 use crate::domain::win::Win;
 use crate::domain::{
     Campaign, CodeHold, CodeKey, CodeLookup, Entrant, EntrantId, IdempotencyKey, PhoneChecks,
@@ -38,6 +40,7 @@ pub struct SubmissionStore {
     submissions: Submissions,
     receipts: Receipts,
     wins: Wins,
+    plans: Plans,
     deadline: Option<Instant>,
 }
 
@@ -71,6 +74,8 @@ pub struct ExistingRecords {
     pub code: CodeLookup,
     pub entrant: Entrant,
     pub receipt: Option<Receipt>,
+    /// If it was a reason.
+    pub refused_claim: Option<RefusedClaim>,
 }
 
 #[derive(Clone, Debug)]
@@ -111,6 +116,7 @@ impl SubmissionStore {
             submissions: Submissions::from_env(env, client)?,
             receipts: Receipts::from_env(env, client)?,
             wins: Wins::from_env(env, client)?,
+            plans: Plans::from_env(env, client)?,
             deadline: None,
         })
     }
@@ -145,6 +151,10 @@ impl SubmissionStore {
 
     pub fn wins(&self) -> &Wins {
         &self.wins
+    }
+
+    pub fn plans(&self) -> &Plans {
+        &self.plans
     }
 
     /// One call. The phone's counts are those of `day`.
@@ -206,6 +216,7 @@ impl SubmissionStore {
             code,
             entrant: entrant.transpose()?.unwrap_or_default(),
             receipt: receipt.map(receipts::read).transpose()?,
+            refused_claim: None,
         };
         Ok(BatchedRecords {
             records,
@@ -224,6 +235,7 @@ impl SubmissionStore {
         before: &Entrant,
         campaign: &Campaign,
         checks: PhoneChecks,
+        claim: Option<&Claim>,
         now: Timestamp,
     ) -> StoreResult<WriteResult> {
         let SubmissionWrite {
@@ -242,23 +254,27 @@ impl SubmissionStore {
             submission_id: submission.submission_id,
             redeemed: submission.status.state() == State::Accepted,
         };
-        let win = Win::new(None, submission);
+        let win = Win::new(None, submission).map(|win| claimed(win, claim));
         let items = || {
             let mut items = vec![self.idempotency_put(write, now)];
             items.extend(code.map(|code| self.codes.hold(scope, code, &hold, now)));
-            items.push(
-                self.entrants
-                    .count(submission, campaign.limits, checks, wrong_codes),
-            );
+            items.push(self.entrants.count(
+                submission,
+                campaign.limits,
+                checks,
+                wrong_codes,
+                claim,
+            ));
             items.extend(submission.receipt_id.map(|receipt| {
                 self.receipts
                     .attach(scope, receipt, submission.submission_id)
             }));
             items.extend(win.as_ref().map(|win| self.wins.create(win)));
+            items.extend(claim.map(|claim| self.plans.claim(scope, claim)));
             items.push(self.submissions.create(submission));
             items
         };
-        self.create(items, code, write, now).await
+        self.create(items, code, claim, write, now).await
     }
 
     /// Takes no code and no place; logs a wrong code of the phone.
@@ -285,7 +301,7 @@ impl SubmissionStore {
             items.push(self.submissions.create(write.submission));
             items
         };
-        self.create(items, None, write, now).await
+        self.create(items, None, None, write, now).await
     }
 
     /// Reads all records after a conflict, which returns only some.
@@ -293,6 +309,7 @@ impl SubmissionStore {
         &self,
         items: impl Fn() -> Vec<Write>,
         code: Option<&CodeKey>,
+        claim: Option<&Claim>,
         write: SubmissionWrite<'_>,
         now: Timestamp,
     ) -> StoreResult<WriteResult> {
@@ -308,7 +325,7 @@ impl SubmissionStore {
         });
         let fails = reasons.iter().any(CancellationCause::is_failed_condition);
         let day = &write.submission.day;
-        let state = match (fails, conflicts) {
+        let mut state = match (fails, conflicts) {
             (false, _) => {
                 let same_request = matches!(reasons.first(), Some(CancellationCause::Conflict));
                 return Ok(WriteResult::Conflict { same_request });
@@ -317,6 +334,10 @@ impl SubmissionStore {
             (true, true) => self.load_records(write.keys, day, now).await?,
             (true, false) => state_from(&reasons, code, write.submission)?,
         };
+        state.refused_claim = claim
+            .map(|claim| refused_claim(claim, &reasons, code))
+            .transpose()?
+            .flatten();
         Ok(WriteResult::ConditionFailed(Box::new(state)))
     }
 
@@ -411,7 +432,7 @@ fn is_reference_taken(reasons: &[CancellationCause]) -> bool {
 }
 
 /// Items come in this order: Idempotency-Key; code, if any; entrant, unless a rejection leaves it;
-/// receipt, if any; win, if any; submission.
+/// receipt, if any; win, if any; plan's state, if it claims a prize; submission.
 fn state_from(
     reasons: &[CancellationCause],
     code: Option<&CodeKey>,
@@ -440,6 +461,36 @@ fn state_from(
         state.receipt = Some(receipts::read(item)?);
     }
     Ok(state)
+}
+
+/// The entrant comes after the code, and the plan's state before the submission.
+fn refused_claim(
+    claim: &Claim,
+    reasons: &[CancellationCause],
+    code: Option<&CodeKey>,
+) -> StoreResult<Option<RefusedClaim>> {
+    let entrant = reasons.get(1 + usize::from(code.is_some()));
+    if let Some(CancellationCause::ConditionFailed(Some(item))) = entrant
+        && entrants::is_capped(item, claim)
+    {
+        return Ok(Some(RefusedClaim::Capped));
+    }
+    match reasons.iter().rev().nth(1) {
+        Some(CancellationCause::ConditionFailed(item)) => taken(item.as_ref()).map(Some),
+        _ => Ok(None),
+    }
+}
+
+fn taken(item: Option<&Item>) -> StoreResult<RefusedClaim> {
+    let state = item.cloned().map(instant_plans::read_state).transpose()?;
+    Ok(RefusedClaim::Taken(state))
+}
+
+fn claimed(win: Win, claim: Option<&Claim>) -> Win {
+    match claim {
+        Some(claim) => win.by_claim(claim),
+        None => win,
+    }
 }
 
 fn code_lookup(code: Option<&CodeKey>, item: Option<&Item>) -> StoreResult<CodeLookup> {

@@ -106,6 +106,7 @@ impl Table {
             table: self.name.clone(),
             key_name: self.key_attribute,
             key: key.into(),
+            sort: None,
         }
     }
 

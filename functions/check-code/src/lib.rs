@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use common::app::code_verifier::{CodeQuery, CodeVerifier, Staleness};
 use common::app::request_limits;
+use common::aws::StartSecret;
 use common::aws::deployment_secret::DeploymentSecrets;
 use common::config::ConfigError;
 use common::domain::{
@@ -37,7 +38,7 @@ pub struct CheckCode {
 
 impl Endpoint for CheckCode {
     const ROUTE: Route = routes::CHECK_CODE;
-    const NEEDS_SECRET: bool = true;
+    const SECRETS: &[StartSecret] = &[StartSecret::Deployment];
 
     fn connect(context: &AppContext) -> Result<Self, ConfigError> {
         let (env, client) = (&context.env, &context.aws.dynamodb());

@@ -3,6 +3,7 @@
 mod request;
 
 use common::app::uploads::Uploads;
+use common::aws::StartSecret;
 use common::aws::deployment_secret::DeploymentSecrets;
 use common::config::ConfigError;
 use common::domain::Receipt;
@@ -26,7 +27,7 @@ pub struct CreateReceipt {
 
 impl Endpoint for CreateReceipt {
     const ROUTE: Route = routes::CREATE_RECEIPT;
-    const NEEDS_SECRET: bool = true;
+    const SECRETS: &[StartSecret] = &[StartSecret::Deployment];
 
     fn connect(context: &AppContext) -> Result<Self, ConfigError> {
         let AppContext { env, aws, .. } = context;

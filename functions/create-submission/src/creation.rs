@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use common::app::code_verifier::{CodeQuery, Staleness, VerifiedCode};
+use common::app::winning_moments::{Claims, won};
 use common::domain::admission::{Decision, decide};
 use common::domain::key_encryption::DeploymentSecret;
 use common::domain::phone_protection::Consumer;
@@ -83,11 +84,14 @@ impl<'a> Creation<'a> {
         } = api;
         let verifier = &self.function.verifier;
         verifier.cache_prefetched(prefetched, scope, *now)?;
+        let moments = &self.function.moments;
+        moments.cache_prefetched(prefetched, scope, *now)?;
         if let Err(unmet) = self.request.check(campaign) {
             return self.replay_or(unmet).await;
         }
         let mut known = KnownRecords::new(store, self.keys(), &self.day, *now, prefetched);
         let mut new = self.new_submission()?;
+        let mut claims = moments.claims(scope, campaign);
         let mut conflicts = 0;
         for attempt in 1..=MAX_ATTEMPTS {
             let code = self.verify_code(&mut known).await?;
@@ -100,7 +104,10 @@ impl<'a> Creation<'a> {
                 Decision::Replay(earlier) => self.replay_code(&code, earlier).await?,
                 Decision::Reject(key) if known.must_load_before_rejecting(&code, key) => Next::Load,
                 Decision::Reject(key) => self.reject(&new, &code, key, &mut known).await?,
-                Decision::Admit => self.enter(&new, &code, checks, &mut known).await?,
+                Decision::Admit => {
+                    let entering = self.enter(&new, &code, checks, &mut known, &mut claims);
+                    entering.await?
+                }
             };
             match next {
                 Next::Answer(created) => return Ok(*created),
@@ -253,14 +260,22 @@ impl<'a> Creation<'a> {
         code: &VerifiedCode,
         checks: PhoneChecks,
         known: &mut KnownRecords<'_>,
+        claims: &mut Claims<'_>,
     ) -> Result<Next, Error> {
         let (campaign, now) = (&self.api.campaign, self.api.received_at);
-        let submission = self.entered(new, &code.resolved);
+        let entered = self.entered(new, &code.resolved);
+        let claim = claims.next_for(&entered, now).await?;
+        let submission = won(entered, claim.as_ref());
         let (write, entrant) = (self.write(code, &submission), &known.records.entrant);
-        let writing = self
-            .store
-            .create_admitted(write, entrant, campaign, checks, now);
-        let result = writing.await?;
+        let writing =
+            self.store
+                .create_admitted(write, entrant, campaign, checks, claim.as_ref(), now);
+        let mut result = writing.await?;
+        if let WriteResult::ConditionFailed(records) = &mut result
+            && let Some(refused) = records.refused_claim.take()
+        {
+            claims.refused(refused);
+        }
         Ok(next(result, submission, known, RecordSource::Conditions))
     }
 

@@ -67,14 +67,21 @@ impl CreateSubmission {
         };
         let wrong_code_in = outcome.is_wrong_code().then_some(&**campaign);
         let store = self.store.with_deadline(api.deadline);
-        let (settled, ()) = tokio::join!(
-            store.settle(&before, &after, wrong_code_in),
-            self.partners.release(lease, before.submission_id)
+        let claims = self.moments.claims(&api.scope, campaign);
+        let settling = self.moments.settle(
+            &store,
+            &before,
+            &after,
+            wrong_code_in,
+            claims,
+            api.received_at,
         );
+        let (settled, ()) =
+            tokio::join!(settling, self.partners.release(lease, before.submission_id));
         match settled {
-            Ok(SettleResult::Committed) => Ok(after),
+            Ok((SettleResult::Committed, after)) => Ok(after),
             // An operator was first.
-            Ok(SettleResult::StaleRevision | SettleResult::ReceiptAlreadyUsed) => {
+            Ok((SettleResult::StaleRevision | SettleResult::ReceiptAlreadyUsed, _)) => {
                 self.submission(&api.scope, before.submission_id).await
             }
             Err(error) => {

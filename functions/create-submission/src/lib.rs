@@ -14,6 +14,8 @@ use std::time::Duration;
 use common::app::code_verifier::{CodeQuery, CodeVerifier};
 use common::app::partner_gateway::PartnerGateway;
 use common::app::uploads::Uploads;
+use common::app::winning_moments::WinningMoments;
+use common::aws::StartSecret;
 use common::aws::deployment_secret::DeploymentSecrets;
 use common::aws::settle_queue::SettleQueues;
 use common::config::{self, ConfigError};
@@ -42,6 +44,7 @@ pub struct CreateSubmission {
     verifier: CodeVerifier,
     uploads: Uploads,
     partners: PartnerGateway,
+    moments: WinningMoments,
     queues: SettleQueues,
     secrets: DeploymentSecrets,
     speedup: RetrySpeedup,
@@ -49,7 +52,7 @@ pub struct CreateSubmission {
 
 impl Endpoint for CreateSubmission {
     const ROUTE: Route = routes::CREATE_SUBMISSION;
-    const NEEDS_SECRET: bool = true;
+    const SECRETS: &[StartSecret] = &[StartSecret::Deployment, StartSecret::Moments];
 
     fn connect(context: &AppContext) -> Result<Self, ConfigError> {
         let AppContext { env, aws, .. } = context;
@@ -60,6 +63,7 @@ impl Endpoint for CreateSubmission {
             verifier: CodeVerifier::new(store.codes().clone(), books),
             uploads: Uploads::from_env(env, aws, store.receipts().clone())?,
             partners: PartnerGateway::from_env(env, aws)?,
+            moments: WinningMoments::from_env(env, aws, &store)?,
             queues: SettleQueues::from_env(&Dependency::ALL, env, aws)?,
             speedup: config::retry_speedup(env)?,
             store,
@@ -75,6 +79,7 @@ impl Endpoint for CreateSubmission {
         batch: &mut BatchGet,
     ) {
         self.verifier.add_to(batch, scope);
+        self.moments.add_to(batch, scope, campaign);
         // `handle` reports it after the API key was checked.
         let request = CreateSubmissionRequest::parse(request, scope.environment);
         let secret = self.secrets.cached_version_for_phones();

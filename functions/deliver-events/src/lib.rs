@@ -9,6 +9,7 @@ mod tries;
 use std::sync::Arc;
 
 use common::app::job::{EventContext, Job, JobError, JobOutcome};
+use common::aws::StartSecret;
 use common::aws::event_queue::{EventQueue, QueuedEvent};
 use common::cache::{self, Cache};
 use common::config::{self, ConfigError};
@@ -42,7 +43,7 @@ pub struct DeliverEvents {
 impl EventHandler for DeliverEvents {
     type Event = SqsEvent;
     type Reply = SqsBatchResponse;
-    const NEEDS_SECRET: bool = true;
+    const SECRETS: &[StartSecret] = &[StartSecret::Deployment];
 
     fn connect(context: &EventContext) -> Result<Self, ConfigError> {
         let EventContext { env, aws, .. } = context;

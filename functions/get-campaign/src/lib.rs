@@ -17,10 +17,9 @@ impl Endpoint for GetCampaign {
     }
 
     async fn handle(&self, request: ApiRequest) -> Result<Reply, Error> {
-        let livemode = request.scope.environment.is_live();
         Reply::ok(&CampaignObject::new(
             &request.campaign,
-            livemode,
+            request.scope.environment,
             request.language(),
             request.domain_now,
         ))

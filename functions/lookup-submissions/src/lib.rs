@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use common::app::request_limits;
+use common::aws::StartSecret;
 use common::aws::deployment_secret::DeploymentSecrets;
 use common::config::ConfigError;
 use common::domain::{RateLimitStatus, SlidingWindow};
@@ -38,7 +39,7 @@ pub struct LookupSubmissions {
 
 impl Endpoint for LookupSubmissions {
     const ROUTE: Route = routes::LOOKUP_SUBMISSIONS;
-    const NEEDS_SECRET: bool = true;
+    const SECRETS: &[StartSecret] = &[StartSecret::Deployment];
 
     fn connect(context: &AppContext) -> Result<Self, ConfigError> {
         let (env, client) = (&context.env, &context.aws.dynamodb());

@@ -5,6 +5,7 @@ mod fairness;
 use common::app::job::{EventContext, JobError, JobOutcome};
 use common::app::partner_gateway::{AskedFrom, PartnerGateway};
 use common::app::settlement::{ATTEMPTS_EXHAUSTED, LeaseResult, Worker, with_stale_metric};
+use common::aws::StartSecret;
 use common::aws::deployment_secret::DeploymentSecrets;
 use common::aws::settle_queue::SettleMessage;
 use common::config::ConfigError;
@@ -30,7 +31,7 @@ pub struct SettlePartners {
 impl EventHandler for SettlePartners {
     type Event = SqsEvent;
     type Reply = SqsBatchResponse;
-    const NEEDS_SECRET: bool = true;
+    const SECRETS: &[StartSecret] = &[StartSecret::Deployment, StartSecret::Moments];
 
     fn connect(context: &EventContext) -> Result<Self, ConfigError> {
         Ok(Self {

@@ -14,6 +14,7 @@ mod step_outcome;
 
 use common::app::job::EventContext;
 use common::app::settlement::Worker;
+use common::aws::StartSecret;
 use common::aws::photos::Photos;
 use common::aws::settle_queue::SettleMessage;
 use common::config::ConfigError;
@@ -40,6 +41,7 @@ pub struct SettleReceipts {
 impl EventHandler for SettleReceipts {
     type Event = SqsEvent;
     type Reply = SqsBatchResponse;
+    const SECRETS: &[StartSecret] = &[StartSecret::Moments];
 
     fn connect(context: &EventContext) -> Result<Self, ConfigError> {
         let EventContext { env, aws, .. } = context;

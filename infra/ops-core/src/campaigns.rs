@@ -146,6 +146,12 @@ fn merged(before: Option<&StoredCampaign>, file: &CampaignFile) -> Campaign {
     if let Some(before) = before.map(|before| &before.campaign) {
         campaign.archived = before.archived;
         campaign.webhooks = before.webhooks;
+        campaign
+            .instant_plan_test
+            .clone_from(&before.instant_plan_test);
+        campaign
+            .instant_plan_live
+            .clone_from(&before.instant_plan_live);
         if !file.says_paused {
             campaign.paused = before.paused;
         }

@@ -64,7 +64,7 @@ pub async fn correct_seen(
         Correction::Revoke { keep_prize, .. } => {
             revoked_win(tables, &before, keep_prize, decision.at).await?
         }
-        Correction::Reopen => None,
+        Correction::Reopen => Vec::new(),
     };
     let (decision, condition) = if is_at_stake(tables, &before, decision.at).await? {
         let (change, row) = (ProposedChange::Correct(correction), row(&decision, true));
@@ -140,13 +140,13 @@ async fn is_at_stake(tables: &Tables, before: &Submission, now: Timestamp) -> Re
 }
 
 /// The change that takes an open win back with its entry. A prize that was handed over stays so, and
-/// has to be named.
+/// has to be named. A winning moment's prize goes to the next entry.
 async fn revoked_win(
     tables: &Tables,
     before: &Submission,
     keep_prize: bool,
     now: Timestamp,
-) -> Result<Option<Write>> {
+) -> Result<Vec<Write>> {
     let wins = tables.wins().of_submission(before).await?;
     let handed_over = wins
         .iter()
@@ -167,8 +167,14 @@ async fn revoked_win(
         (Some(_), true) | (None, false) => {}
     }
     let revoked = |win: &Win| Some((win.clone(), win.revoked(win.step_time(now))?));
-    let open = wins.iter().find_map(revoked);
-    Ok(open.map(|(before, after)| tables.wins().change(&before, &after)))
+    let Some((open, revoked)) = wins.iter().find_map(revoked) else {
+        return Ok(Vec::new());
+    };
+    let mut writes = vec![tables.wins().change(&open, &revoked)];
+    if let Some(moment) = open.moment {
+        writes.extend(tables.store.plans().give_back(&open.scope, moment).await?);
+    }
+    Ok(writes)
 }
 
 /// True even if it may be in a draw that is being frozen.

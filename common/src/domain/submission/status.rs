@@ -76,6 +76,16 @@ impl SubmissionStatus {
         }
     }
 
+    /// The acceptance, with a prize.
+    #[must_use]
+    pub fn winning(self, prize: String) -> Self {
+        Self {
+            message_key: MessageKey::InstantWin,
+            instant_win: Some(prize),
+            ..self
+        }
+    }
+
     pub fn rejected(message_key: MessageKey) -> Self {
         Self {
             state: State::Rejected,

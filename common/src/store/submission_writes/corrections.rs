@@ -85,7 +85,7 @@ impl SubmissionStore {
         }
         let count = self
             .entrants
-            .count(after, limits, PhoneChecks::default(), None);
+            .count(after, limits, PhoneChecks::default(), None, None);
         parts.push((
             CorrectionResult::PhoneRefused(MessageKey::EntryLimit),
             count,

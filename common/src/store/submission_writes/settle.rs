@@ -1,9 +1,10 @@
 //! A settling step: the next revision, and changes in other tables.
 
-use super::{CONTENDED, SubmissionStore};
+use super::{CONTENDED, SubmissionStore, claimed, taken};
+use crate::domain::instant::{Claim, RefusedClaim};
 use crate::domain::win::Win;
 use crate::domain::{Assignee, Campaign, Entrant, MessageKey, State, Submission, WrongCodes};
-use crate::store::entrants::{CountChange, WrongCodeLogUpdate};
+use crate::store::entrants::{self, CountChange, WrongCodeLogUpdate};
 use crate::store::transaction::{self, CancellationCause, MAX_CONFLICT_ATTEMPTS};
 use crate::store::{StoreError, StoreResult, Write};
 
@@ -16,9 +17,18 @@ pub enum SettleResult {
     ReceiptAlreadyUsed,
 }
 
-/// Items with the result if the condition fails: `None` if the phone's log has changed, so that a
-/// retry may succeed.
-type Parts = Vec<(Option<SettleResult>, Write)>;
+/// Items with what it means if their condition fails.
+type Parts = Vec<(Failure, Write)>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Failure {
+    Settled(SettleResult),
+    /// The phone's log has changed, so that a retry may succeed; or it is at a cap.
+    Entrant,
+    Claim,
+}
+
+const STALE: Failure = Failure::Settled(SettleResult::StaleRevision);
 
 impl SubmissionStore {
     /// `wrong_code_in` logs a wrong code or receipt time under that campaign's limit. A partner
@@ -30,6 +40,18 @@ impl SubmissionStore {
         after: &Submission,
         wrong_code_in: Option<&Campaign>,
     ) -> StoreResult<SettleResult> {
+        let settled = self.settle_with(before, after, wrong_code_in, None).await?;
+        settled.map_err(|_| StoreError::new(SETTLING, "it claimed no prize"))
+    }
+
+    /// Settles with the prize of a winning moment; nothing is written if the claim is refused.
+    pub(crate) async fn settle_with(
+        &self,
+        before: &Submission,
+        after: &Submission,
+        wrong_code_in: Option<&Campaign>,
+        claim: Option<&Claim>,
+    ) -> StoreResult<Result<SettleResult, RefusedClaim>> {
         /// More than the concurrent submissions of one phone.
         const MAX_ATTEMPTS: u32 = 10;
         for attempt in 1..=MAX_ATTEMPTS {
@@ -39,7 +61,7 @@ impl SubmissionStore {
             let wrong_codes = log
                 .as_ref()
                 .map(|(before, after)| WrongCodeLogUpdate { before, after });
-            match self.settle_over(before, after, wrong_codes).await? {
+            match self.settle_over(before, after, wrong_codes, claim).await? {
                 Some(settled) => return Ok(settled),
                 None => transaction::backoff(attempt).await,
             }
@@ -98,7 +120,8 @@ impl SubmissionStore {
         before: &Submission,
         after: &Submission,
         wrong_codes: Option<WrongCodeLogUpdate<'_>>,
-    ) -> StoreResult<Option<SettleResult>> {
+        claim: Option<&Claim>,
+    ) -> StoreResult<Option<Result<SettleResult, RefusedClaim>>> {
         let Submission {
             scope,
             entrant_id,
@@ -108,7 +131,7 @@ impl SubmissionStore {
             ..
         } = after;
         let change = self.submissions.change(before, after);
-        let mut parts: Parts = vec![(Some(SettleResult::StaleRevision), change)];
+        let mut parts: Parts = vec![(STALE, change)];
         let freed = match status.state() {
             State::Accepted => {
                 parts.extend(self.redeem(after));
@@ -117,7 +140,7 @@ impl SubmissionStore {
             State::Rejected => {
                 let code_key = after.code_key.as_ref();
                 let free = code_key.map(|code_key| self.codes.free(code_key, *submission_id));
-                parts.extend(free.map(|free| (Some(SettleResult::StaleRevision), free)));
+                parts.extend(free.map(|free| (STALE, free)));
                 1
             }
             State::Pending | State::Unknown => 0,
@@ -128,22 +151,36 @@ impl SubmissionStore {
             open_receipts: i32::from(after.has_open_receipt())
                 - i32::from(before.has_open_receipt()),
             wrong_codes,
+            claim,
         };
         let count = self.entrants.change(scope, entrant_id, day, change);
-        parts.extend(count.map(|count| (None, count)));
-        let win = Win::new(Some(before), after).map(|win| self.wins.create(&win));
-        parts.extend(win.map(|win| (Some(SettleResult::StaleRevision), win)));
+        parts.extend(count.map(|count| (Failure::Entrant, count)));
+        let win = Win::new(Some(before), after).map(|win| self.wins.create(&claimed(win, claim)));
+        parts.extend(win.map(|win| (STALE, win)));
+        parts.extend(claim.map(|claim| (Failure::Claim, self.plans.claim(scope, claim))));
         let (meanings, items): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let items = || items.clone();
         let written = transaction::write_until(items, self.deadline, MAX_CONFLICT_ATTEMPTS).await?;
         let Err(reasons) = written else {
-            return Ok(Some(SettleResult::Committed));
+            return Ok(Some(Ok(SettleResult::Committed)));
         };
-        let failed = reasons
-            .iter()
-            .position(CancellationCause::is_failed_condition);
-        let meaning = failed.and_then(|failed| meanings.get(failed)).copied();
-        meaning.ok_or_else(|| StoreError::new(SETTLING, CONTENDED))
+        let mut failed = meanings.iter().zip(&reasons);
+        let failed = failed.find_map(|(meaning, reason)| match reason {
+            CancellationCause::ConditionFailed(item) => Some((meaning, item.as_ref())),
+            CancellationCause::None
+            | CancellationCause::Conflict
+            | CancellationCause::Throttled => None,
+        });
+        let (meaning, item) = failed.ok_or_else(|| StoreError::new(SETTLING, CONTENDED))?;
+        let is_capped = || {
+            let (item, claim) = (item?, claim?);
+            entrants::is_capped(item, claim).then_some(RefusedClaim::Capped)
+        };
+        Ok(match meaning {
+            Failure::Settled(settled) => Some(Ok(*settled)),
+            Failure::Entrant => is_capped().map(Err),
+            Failure::Claim => Some(Err(taken(item)?)),
+        })
     }
 
     fn redeem(&self, after: &Submission) -> Parts {
@@ -156,14 +193,14 @@ impl SubmissionStore {
         } = after;
         let redeem = code_key.as_ref().map(|code_key| {
             let redeem = self.codes.redeem(code_key, *submission_id);
-            (Some(SettleResult::StaleRevision), redeem)
+            (STALE, redeem)
         });
         let take = purchase.as_ref().map(|purchase| {
             let now = after.updated_at;
             let take = self
                 .receipts
                 .take_purchase(scope, purchase, *submission_id, now);
-            (Some(SettleResult::ReceiptAlreadyUsed), take)
+            (Failure::Settled(SettleResult::ReceiptAlreadyUsed), take)
         });
         redeem.into_iter().chain(take).collect()
     }

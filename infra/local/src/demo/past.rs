@@ -107,7 +107,7 @@ impl Past {
         for _ in 0..MAX_ATTEMPTS {
             let written = if submission.status.counts() {
                 let (entrant, checks) = (Entrant::default(), PhoneChecks::default());
-                let created = store.create_admitted(write, &entrant, &campaign, checks, at);
+                let created = store.create_admitted(write, &entrant, &campaign, checks, None, at);
                 created.await?
             } else {
                 store.create_rejected(write, None, at).await?

@@ -19,6 +19,8 @@ pub(crate) fn to_json(campaign: &Campaign) -> Result<Map<String, Value>> {
     fields.insert("code".to_owned(), json!({ "checked_by": campaign.code }));
     fields.remove("archived");
     fields.remove("webhooks");
+    fields.remove("instant_plan_test");
+    fields.remove("instant_plan_live");
     Ok(fields)
 }
 

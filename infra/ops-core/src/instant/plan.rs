@@ -1,5 +1,6 @@
 //! Makes a plan: one commitment, recorded and published before its round.
 
+use common::domain::campaign::PublishedPlan;
 use common::domain::instant::{InstantRules, Plan, PlanState, StoredPlan};
 use draw::beacon::Chain;
 
@@ -174,11 +175,13 @@ impl DraftedPlan {
             planned_at: now,
             planned_by: tables.audit.operator().await?,
         };
-        if !tables
-            .plans
-            .create(&scope, &stored, before.as_ref())
-            .await?
-        {
+        let published = PublishedPlan {
+            commitment,
+            prizes: header.prizes.clone(),
+        };
+        let mark = tables.campaigns.record_plan(&scope, &published);
+        let created = tables.plans.create(&scope, &stored, before.as_ref(), mark);
+        if !created.await? {
             bail!(
                 "plan_moved",
                 "nothing was planned: another operator made or changed a plan at the same time; look at it with `ops instant show`"

@@ -68,7 +68,9 @@ pub(super) async fn read(
             for at in one.times_accepted().filter(|at| span.contains(at)) {
                 let win = wins.get(&(one.submission_id, at));
                 let is_moments = win.is_some_and(is_by_moment);
-                let is_now = accepted_at == Some(at) && win.is_none();
+                // A person's acceptance claims no prize.
+                let is_alone = one.decision.is_none();
+                let is_now = is_alone && accepted_at == Some(at) && win.is_none();
                 if is_moments || is_now {
                     rows.push(row(one, at, win)?);
                 }

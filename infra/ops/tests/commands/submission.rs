@@ -102,6 +102,7 @@ pub(crate) async fn write(stack: &Stack, submission: &Submission, code: Option<&
             &Entrant::default(),
             &campaign,
             PhoneChecks::default(),
+            None,
             NOW,
         )
         .await

@@ -11,7 +11,7 @@ use super::*;
 const ENDPOINT: &str = "AWS_ENDPOINT_URL_SECRETS_MANAGER";
 
 #[tokio::test]
-async fn settle_partners_alone_fetches_the_secret() {
+async fn settle_functions_fetch_their_secrets_at_start() {
     let service = Service::shared();
     let secrets = Interceptor::default();
     let mut variables = service.variables.clone();
@@ -21,9 +21,10 @@ async fn settle_partners_alone_fetches_the_secret() {
     let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
     let functions = [
         ("count-changes", 0),
-        ("settle-receipts", 0),
-        ("sweep-unsettled", 0),
-        ("settle-partners", 1),
+        // That of winning moments.
+        ("settle-receipts", 1),
+        ("sweep-unsettled", 1),
+        ("settle-partners", 3),
     ];
     for (function, calls) in functions {
         Process::start(&program, &[function], &variables)

@@ -8,6 +8,7 @@ mod faults;
 mod id;
 mod lookup;
 mod lookup_limits;
+mod moments;
 mod outcomes;
 mod prizes;
 mod receipts;
