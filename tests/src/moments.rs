@@ -87,7 +87,9 @@ impl OpenPlan {
             secret: secret.digest(),
         };
         let plan = Plan::new(header).expect("no problem");
-        let randomness = Digest::from_parts(&[b"a round"]);
+        let round = PlanRound {
+            signature: [0; 48].into(),
+        };
         let stored = StoredPlan {
             commitment: plan.commitment(),
             name: "test".to_owned(),
@@ -108,7 +110,7 @@ impl OpenPlan {
         let mark = campaigns.record_plan(&scope, &published);
         let created = store.plans().create(&scope, &stored, None, mark).await;
         assert!(created.expect("it answers"));
-        let schedule = Schedule::new(plan, &secret, randomness).expect("its secret");
+        let schedule = Schedule::new(plan, &secret, round.randomness()).expect("its secret");
         let plan = Self {
             service: service.clone(),
             scope,
@@ -116,10 +118,7 @@ impl OpenPlan {
         };
         plan.change(|state| {
             state.open = true;
-            state.round = Some(PlanRound {
-                signature: [0; 48].into(),
-                randomness,
-            });
+            state.round = Some(round);
         })
         .await;
         plan

@@ -140,7 +140,7 @@ impl WinningMoments {
         let schedule = (plan.header().scope() == *scope)
             .then(|| secret.plan_secret(scope, &stored.name))
             .flatten()
-            .and_then(|secret| Schedule::new(plan, &secret, round.randomness));
+            .and_then(|secret| Schedule::new(plan, &secret, round.randomness()));
         let known = Arc::new(KnownPlan {
             schedule: schedule.ok_or_else(|| failed("the plan was made with another secret"))?,
             moments: Mutex::default(),

@@ -36,6 +36,11 @@ pub struct PlanState {
     pub follows_another: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<PlanRequest>,
+    /// SHA-256 of each `rows.csv` that a reveal made. With one, the plan never opens again, though its
+    /// files may not be published yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rows: Vec<Digest>,
+    /// When all files were published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revealed_at: Option<Timestamp>,
     /// Of changes by operators; claims leave it.
@@ -48,7 +53,6 @@ pub struct PlanState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanRound {
     pub signature: RoundSignature,
-    pub randomness: Digest,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,6 +88,13 @@ impl StoredPlan {
     }
 }
 
+impl PlanRound {
+    /// Never recorded, so that it cannot be changed without the signature.
+    pub fn randomness(&self) -> Digest {
+        Digest::from_parts(&[self.signature.as_bytes()])
+    }
+}
+
 impl PlanState {
     pub fn closed(plan: Digest, before: Option<&Self>) -> Self {
         Self {
@@ -91,8 +102,10 @@ impl PlanState {
             open: false,
             round: None,
             changes: Vec::new(),
-            follows_another: before.is_some_and(|before| before.round.is_some()),
+            follows_another: before
+                .is_some_and(|before| before.round.is_some() || before.follows_another),
             request: None,
+            rows: Vec::new(),
             revealed_at: None,
             revision: before.map_or(0, |before| before.revision) + 1,
             given: Vec::new(),
@@ -153,5 +166,21 @@ mod tests {
         assert_eq!(stops(&state), [(at(20), at(30)), (at(30), at(100))]);
         assert_eq!(state.revision, 5);
         assert!(!PlanState::closed(plan, Some(&state)).follows_another);
+    }
+
+    #[test]
+    fn plan_after_one_that_was_never_armed_follows_too() {
+        let plan = Digest::from_parts(&[]);
+        let signature = RoundSignature::from([0; 48]);
+        let first = PlanState {
+            round: Some(PlanRound { signature }),
+            ..PlanState::closed(plan, None)
+        };
+        let second = PlanState::closed(plan, Some(&first));
+        let third = PlanState::closed(plan, Some(&second));
+        assert_eq!(
+            [&first, &second, &third].map(|state| state.follows_another),
+            [false, true, true]
+        );
     }
 }

@@ -2,11 +2,13 @@
 
 use chrono::NaiveTime;
 use common::domain::instant::{Header, PlanState};
+use common::domain::win::WinStatus;
 use draw::VerifiedPlan;
 
 use crate::cli::{InstantCommand, Moment, PlanArgs, VerifyArgs};
 use crate::draws::chain::described;
 use crate::draws::run::RoundSource;
+use crate::draws::storage_time;
 use crate::instant::plan::{DraftedPlan, draft};
 use crate::instant::{FoundPlan, arm, find, is_by_moment, reveal, switch, verify};
 use crate::prelude::*;
@@ -28,18 +30,16 @@ pub(crate) async fn run(
             let (tables, scope) = (tables().await?, scope.into());
             switch::stop(&tables, &scope, &why, clock.now()).await?;
             let note = "next: `ops instant start` gives prizes again, those too that were due meanwhile; `ops instant reveal` ends the plan";
-            Ok(show(&scope, &tables, clock)
-                .await?
-                .with_note(note.to_owned()))
+            Ok(show(&scope, &tables).await?.with_note(note.to_owned()))
         }
         InstantCommand::Start { scope, why } => {
             let (tables, scope) = (tables().await?, scope.into());
             let found = find(&tables, &scope).await?;
             let started = switch::start(&tables, &found, &why, clock.now()).await?;
             let note = started.is_none().then(|| second_person("nothing is given"));
-            Ok(show(&scope, &tables, clock).await?.with_note(note))
+            Ok(show(&scope, &tables).await?.with_note(note))
         }
-        InstantCommand::Show { scope } => show(&scope.into(), &tables().await?, clock).await,
+        InstantCommand::Show { scope } => show(&scope.into(), &tables().await?).await,
         InstantCommand::Reveal { scope, why, output } => {
             let tables = tables().await?;
             revealed(&scope.into(), &why, &output, &tables, clock, terminal).await
@@ -118,7 +118,7 @@ async fn armed(
         "next: two people start it with `ops instant start`, because it follows another plan"
             .to_owned()
     });
-    Ok(show(scope, tables, clock).await?.with_note(note))
+    Ok(show(scope, tables).await?.with_note(note))
 }
 
 async fn revealed(
@@ -143,10 +143,10 @@ async fn revealed(
         scope_in_words(scope)
     );
     terminal.confirm_typed(&question, scope.campaign.as_str())?;
-    let done = reveal::reveal(tables, &campaign, &found, why, output, clock, terminal).await?;
+    let done = reveal::reveal(tables, &campaign, found, why, output, clock, terminal).await?;
     if !done {
         let note = second_person("nothing is published");
-        return Ok(show(scope, tables, clock).await?.with_note(note));
+        return Ok(show(scope, tables).await?.with_note(note));
     }
     let verified = verify::verify(output, None, &tables.env)?;
     let report = verified_report(&verified, false);
@@ -164,14 +164,14 @@ fn second_person(meanwhile: &str) -> String {
     )
 }
 
-async fn show(scope: &Scope, tables: &Tables, clock: &Clock) -> Result<Report> {
+async fn show(scope: &Scope, tables: &Tables) -> Result<Report> {
     let found = find(tables, scope).await?;
     let zone = tables.zone(scope).await?;
     let round_at = found.round_at(&found.chain(&tables.env)?)?;
     let published_at = found.published_at(tables).await?;
     let FoundPlan { state, plan, .. } = &found;
     let header = plan.header();
-    let prizes = prizes(tables, &found, zone, clock.now()).await?;
+    let prizes = prizes(tables, &found, zone).await?;
     let json = json!({
         "scope": scope,
         "state": state_words(state),
@@ -212,12 +212,8 @@ async fn show(scope: &Scope, tables: &Tables, clock: &Clock) -> Result<Report> {
 }
 
 /// Counts up to the last midnight: one of today would tell who knows it when to enter.
-async fn prizes(
-    tables: &Tables,
-    found: &FoundPlan,
-    zone: Tz,
-    now: Timestamp,
-) -> Result<Vec<Value>> {
+async fn prizes(tables: &Tables, found: &FoundPlan, zone: Tz) -> Result<Vec<Value>> {
+    let now = storage_time(tables).await?;
     let today = now.in_zone(zone).date_naive();
     let midnight = Moment::Local(today.and_time(NaiveTime::MIN)).begin(zone);
     let header = found.plan.header();
@@ -230,6 +226,7 @@ async fn prizes(
         };
         let given = wins.iter().filter(|win| {
             is_by_moment(win)
+                && win.status() != WinStatus::Revoked
                 && win.prize == *prize
                 && win.accepted_at < midnight
                 && win.accepted_at >= found.stored.planned_at
@@ -250,6 +247,7 @@ fn state_words(state: &PlanState) -> &'static str {
             revealed_at: Some(_),
             ..
         } => "revealed",
+        PlanState { rows, .. } if !rows.is_empty() => "being revealed",
         PlanState { open: true, .. } => "open",
         PlanState { round: None, .. } => "planned",
         PlanState { changes, .. } if changes.is_empty() => "armed",

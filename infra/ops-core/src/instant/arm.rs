@@ -25,7 +25,8 @@ pub(crate) async fn arm(
     }
     let chain = found.chain(&tables.env)?;
     let round_at = found.round_at(&chain)?;
-    if storage_time(tables).await? < round_at {
+    let at = storage_time(tables).await?;
+    if at < round_at {
         bail!(
             "round_not_there",
             "round {} comes at {}; run this again then",
@@ -44,13 +45,11 @@ pub(crate) async fn arm(
     }
     let number = found.plan.header().round;
     let verified = round(&tables.env, &chain, number, source).await?;
-    let signature = verified.signature();
     let armed = PlanRound {
-        signature,
-        randomness: draw::randomness(signature.as_bytes()),
+        signature: verified.signature(),
     };
     let opens = !found.state.follows_another;
-    let details = json!({ "round": number, "randomness": armed.randomness, "opens": opens });
+    let details = json!({ "round": number, "randomness": armed.randomness(), "opens": opens });
     let row = found.action("instant.arm", details);
     tables.audit.append(row, now).await?;
     let state = PlanState {
@@ -58,7 +57,7 @@ pub(crate) async fn arm(
         ..found.state.clone()
     };
     let after = if opens {
-        state.turned(true, now, tables.audit.operator_in_full().await?)
+        state.turned(true, at, tables.audit.operator_in_full().await?)
     } else {
         state.next()
     };

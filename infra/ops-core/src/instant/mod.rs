@@ -111,12 +111,12 @@ impl FoundPlan {
     }
 
     pub(crate) fn check_not_revealed(&self) -> Result<()> {
-        if self.state.revealed_at.is_none() {
+        if self.state.rows.is_empty() {
             return Ok(());
         }
         bail!(
             "plan_revealed",
-            "the secret of this plan was published, so its moments are known, and it never gives a prize again; make a new \
+            "the secret of this plan may be published, so its moments are known, and it never gives a prize again; make a new \
              plan with `ops instant plan`"
         )
     }

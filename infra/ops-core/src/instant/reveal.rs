@@ -1,10 +1,11 @@
 //! Ends a plan for good: publishes its secret, and its entries.
 
 use common::domain::instant::{PlanAct, PlanState};
-use draw::{PlanCertificate, PlanResult, Stop, VERIFY_PY, rows_csv};
+use draw::{Digest, PlanCertificate, PlanResult, Stop, VERIFY_PY, rows_csv};
 
 use super::{FoundPlan, ROWS, SECRET, plan_secret, request, rows};
-use crate::draws::files::{COMMITMENT, HEADER, NewFolder, RESULT};
+use crate::draws::files::{COMMITMENT, DrawFiles, HEADER, NewFolder, RESULT};
+use crate::draws::storage_time;
 use crate::prelude::*;
 
 pub(crate) const CERTIFICATE: &str = "certificate.html";
@@ -14,7 +15,7 @@ const PROGRAM: &str = "verify.py";
 pub(crate) async fn reveal(
     tables: &Tables,
     campaign: &Campaign,
-    found: &FoundPlan,
+    mut found: FoundPlan,
     why: &str,
     output: &Path,
     clock: &Clock,
@@ -37,9 +38,9 @@ pub(crate) async fn reveal(
     let folder = NewFolder::begin(output)?;
     // Who may not read it cannot ask for it either.
     let secret = plan_secret(tables, &found.scope, &found.stored.name).await?;
-    let is_first = found.state.revealed_at.is_none();
+    let is_first = found.state.rows.is_empty();
     if is_first
-        && request::agree(tables, found, PlanAct::Reveal, &why, now)
+        && request::agree(tables, &found, PlanAct::Reveal, &why, now)
             .await?
             .is_none()
     {
@@ -57,21 +58,24 @@ pub(crate) async fn reveal(
         );
     }
     let files = found.files(tables)?;
-    let last = found.state.changes.last().map_or(now, |change| change.at);
-    // An earlier run that was interrupted chose the pseudonyms.
-    let csv = if files.published().await?.contains_key(ROWS) {
-        files.read_text(ROWS).await?
+    let last = last_stop(&found);
+    let csv = if let Some(csv) = published_rows(&files, &found.state).await? {
+        csv
     } else {
-        let rows = rows::read(tables, found, last, clock, terminal).await?;
-        rows_csv(rows)
+        let csv = rows_csv(rows::read(tables, &found, last, clock, terminal).await?);
+        let mut after = found.state.next();
+        after.rows.push(digest(&csv));
+        found.change(tables, &after).await?;
+        found.state = after;
+        csv
     };
     let result = PlanResult {
         round: header.round,
         signature: round.signature,
-        randomness: round.randomness,
+        randomness: round.randomness(),
         given: given(&csv, header.prizes.len()),
-        stops: stops(found, last),
-        other_plans: other_plans(tables, found).await?,
+        stops: stops(&found, last),
+        other_plans: other_plans(tables, &found).await?,
     };
     let result = serde_json::to_string(&result)
         .map_err(|error| failure!("not_revealed", "the result cannot be written: {error}"))?;
@@ -101,15 +105,42 @@ pub(crate) async fn reveal(
     ] {
         folder.write(name, text.as_bytes())?;
     }
-    if is_first {
+    if found.state.revealed_at.is_none() {
         let after = PlanState {
-            revealed_at: Some(now),
+            revealed_at: Some(storage_time(tables).await?),
             ..found.state.next()
         };
         found.change(tables, &after).await?;
     }
     folder.finish()?;
     Ok(true)
+}
+
+fn last_stop(found: &FoundPlan) -> Timestamp {
+    let last = found.state.changes.last().map(|change| change.at);
+    let end = || found.plan.header().days.last().map(|day| day.end());
+    last.or_else(end).unwrap_or(Timestamp::MAX)
+}
+
+/// Of an earlier run, which chose the pseudonyms. Who may write evidence could have put others there.
+async fn published_rows(files: &DrawFiles, state: &PlanState) -> Result<Option<String>> {
+    if !files.published().await?.contains_key(ROWS) {
+        return Ok(None);
+    }
+    let csv = files.read_text(ROWS).await?;
+    if state.rows.contains(&digest(&csv)) {
+        return Ok(Some(csv));
+    }
+    bail!(
+        "evidence_differs",
+        "{}{ROWS} is not of a reveal, so nothing was published; ask the administrator of the stack who wrote it, and to delete \
+         it: the storage keeps a copy",
+        files.evidence_url()
+    )
+}
+
+fn digest(csv: &str) -> Digest {
+    Digest::from_parts(&[csv.as_bytes()])
 }
 
 /// The most that a phone opens, in bytes.
@@ -145,7 +176,7 @@ fn stops(found: &FoundPlan, last: Timestamp) -> Vec<Stop> {
 
 /// Plans that were published for the same campaign; the best of several must not pass for the only
 /// one.
-async fn other_plans(tables: &Tables, found: &FoundPlan) -> Result<Vec<draw::Digest>> {
+async fn other_plans(tables: &Tables, found: &FoundPlan) -> Result<Vec<Digest>> {
     let plans = tables.plans.list(&found.scope).await?;
     let mut others: Vec<_> = plans
         .into_iter()

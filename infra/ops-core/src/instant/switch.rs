@@ -3,6 +3,7 @@
 use common::domain::instant::{PlanAct, PlanState};
 
 use super::{FoundPlan, find, request};
+use crate::draws::storage_time;
 use crate::prelude::*;
 
 /// One person stops it, whatever other operators do meanwhile.
@@ -16,9 +17,12 @@ pub(crate) async fn stop(
     let mut found = find(tables, scope).await?;
     let row = found.action("instant.stop", json!({})).because(&why);
     tables.audit.append(row, now).await?;
-    let by = tables.audit.operator_in_full().await?;
+    let (by, at) = (
+        tables.audit.operator_in_full().await?,
+        storage_time(tables).await?,
+    );
     while found.state.open {
-        let after = found.state.turned(false, now, by.clone());
+        let after = found.state.turned(false, at, by.clone());
         if tables.plans.change(scope, &found.state, &after).await? {
             return Ok(after);
         }
@@ -57,7 +61,7 @@ pub(crate) async fn start(
         tables.audit.append(row, now).await?;
     }
     let by = tables.audit.operator_in_full().await?;
-    let after = found.state.turned(true, now, by);
+    let after = found.state.turned(true, storage_time(tables).await?, by);
     found.change(tables, &after).await?;
     Ok(Some(after))
 }

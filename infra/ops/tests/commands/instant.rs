@@ -8,6 +8,8 @@ use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 use service_tests::text::{fields, list_of, parse_json, text_of};
 
+mod attacks;
+
 use crate::submission::{submission, write};
 use crate::support::{CHAI, NOW, Stack, files_in, live};
 

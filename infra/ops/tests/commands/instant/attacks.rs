@@ -1,0 +1,85 @@
+//! A reveal that is interrupted, planted files, and wrong clocks.
+
+use common::clock::Clock;
+
+use super::*;
+use crate::draw::stored;
+use crate::support::run;
+
+/// Armed, with an entry before any moment, and stopped.
+async fn stopped() -> Stack {
+    let stack = armed().await;
+    stack.clock.advance(Duration::from_secs(160 * 60 + 1));
+    accepted(&stack, stack.clock.now()).await;
+    stack.clock.advance(Duration::from_secs(60));
+    stack.fine(STOP).await;
+    stack.run_by("asha", reveal(&stack, LIVE, "proof")).await;
+    stack
+}
+
+fn key(stack: &Stack, file: &str) -> String {
+    let commitment = stack.read("plan/commitment.txt");
+    format!("chai-bora-2026/live/_instant/{commitment}/{file}")
+}
+
+#[tokio::test]
+async fn interrupted_reveal_never_opens_again_and_goes_on() {
+    let stack = stopped().await;
+    let (evidence, result) = (stored::evidence(&stack), key(&stack, "result.json"));
+    evidence.put(&result, "{}").await;
+    let interrupted = stack.run_by("juma", reveal(&stack, LIVE, "proof")).await;
+    interrupted.refused("evidence_differs");
+    let rows = evidence.get(&key(&stack, "rows.csv")).await;
+
+    assert_eq!(stack.json(SHOW).await["state"], "being revealed");
+    stack.refused(START, "plan_revealed").await;
+    let other = plan(&stack, LIVE, "other");
+    stack.refused(other, "plan_not_revealed").await;
+    evidence.delete(&result).await;
+    // A later win would not change what is published.
+    accepted(&stack, stack.clock.now()).await;
+    let held = stack.json_by("juma", reveal(&stack, LIVE, "proof")).await;
+    assert_eq!(fields(&held, "holds rows"), "true 1");
+    assert_eq!(stack.read("proof/rows.csv"), rows);
+    assert_eq!(stack.json(SHOW).await["state"], "revealed");
+}
+
+#[tokio::test]
+async fn planted_rows_are_not_revealed() {
+    let stack = stopped().await;
+    let (evidence, rows) = (stored::evidence(&stack), key(&stack, "rows.csv"));
+    evidence.put(&rows, "").await;
+    for _ in 0..2 {
+        let planted = stack.run_by("juma", reveal(&stack, LIVE, "proof")).await;
+        planted.refused("evidence_differs");
+    }
+    assert!(!stack.path("proof").exists());
+    evidence.delete(&rows).await;
+    let held = stack.json_by("juma", reveal(&stack, LIVE, "proof")).await;
+    assert_eq!(fields(&held, "holds rows"), "true 1");
+}
+
+#[tokio::test]
+async fn wrong_clock_of_an_operator_changes_no_time() {
+    let stack = with_prizes().await;
+    stack.fine(plan(&stack, LIVE, "plan")).await;
+    stack.clock.advance(NOTICE);
+    let now = stack.clock.now();
+    let slow = Clock::manual(now.before(Duration::from_hours(1)));
+    let fast = Clock::manual(now.after(Duration::from_hours(48)));
+    for (clock, command) in [(&slow, ARM), (&fast, STOP), (&slow, START), (&fast, STOP)] {
+        stack.run_at(clock, command).await.fine();
+    }
+    let shown = stack.run_at(&fast, format!("{SHOW} --json")).await.json();
+    let changes = list_of(&shown["changes"]).iter();
+    let times: Vec<_> = changes.map(|change| text_of(&change["at"])).collect();
+    assert_eq!(times, vec![now.to_string(); 4]);
+    assert_eq!(shown["prizes"][0]["due"], 0, "no day is over");
+    for operator in ["asha", "juma"] {
+        let env = stack.env_with(&[("AWS_ACCESS_KEY_ID", operator)]);
+        let command = format!("{} --by {operator}", reveal(&stack, LIVE, "proof"));
+        run(command, env, &fast).await.fine();
+    }
+    let shown = stack.json(SHOW).await;
+    assert_eq!(shown["revealed_at"], json!(now.to_string()));
+}
