@@ -241,6 +241,7 @@ def read_prize_rows(file):
         fails(not rows or rows[-1][:2] < row[:2], "is not after the line before")
         fails(row[0] >= header["days"][0]["from"] * 1000, "is before the first day")
         fails(row[4] is None or row[3] is not None and row[4] >= row[0], "gives back a prize that it did not have")
+        fails(row[3] is None or row[3] < len(header["prizes"]), "won a prize that the plan does not have")
         rows.append(row)
     return rows
 
@@ -248,24 +249,29 @@ def check_prize_rows(rows, moments, stops):
     """Prizes given never exceed moments due, and an entry that could have had a prize is passed over only if another has it at once."""
     days, caps = [day["from"] * 1000 for day in header["days"]], header["caps"]
     due = lambda prize, at: bisect.bisect_right(moments[prize], at)
-    given, totals, by_day, names, waiting = [0] * len(moments), {}, {}, set(), []
-    returned = sorted((back, prize) for _, _, _, prize, back in rows if back is not None)
+    inside = lambda at, wider: any(stop["from"] - wider <= at < stop["to"] + wider for stop in stops)
+    totals, by_day, names, waiting = {}, {}, set(), []
+    # The time of a return is in doubt by the tolerance: `least` lowers its count early, `most` late.
+    least, most = [0] * len(moments), [0] * len(moments)
+    early = sorted((back - TOLERANCE, prize) for _, _, _, prize, back in rows if back is not None)
+    late = [(back + 2 * TOLERANCE, prize) for back, prize in early]
     for number, (at, name, who, prize, _) in enumerate(rows, 1):
         fails = lambda holds, why: check(holds, f"rows.csv, line {number}: {name} {why}")
-        while returned and returned[0][0] <= at: given[returned.pop(0)[1]] -= 1
+        while early and early[0][0] <= at: least[early.pop(0)[1]] -= 1
+        while late and late[0][0] <= at: most[late.pop(0)[1]] -= 1
         fails(name not in names, "is there twice")
         names.add(name)
         key = who, bisect.bisect_right(days, at)
         capped = totals.get(who, 0) >= caps["total"] or by_day.get(key, 0) >= caps["day"]
         if prize is not None:
-            fails(prize < len(moments), "won a prize that the plan does not have")
             fails(not capped, "is over the cap")
-            given[prize] += 1
-            fails(given[prize] <= due(prize, at), f"won before a moment was due: {given[prize]} given, {due(prize, at)} due")
+            fails(not inside(at, -TOLERANCE), "won while nothing could be won")
+            least[prize], most[prize] = least[prize] + 1, most[prize] + 1
+            fails(least[prize] <= due(prize, at), f"won before a moment was due: {least[prize]} given, {due(prize, at)} due")
             totals[who], by_day[key] = totals.get(who, 0) + 1, by_day.get(key, 0) + 1
             waiting = [one for one in waiting if at - one[0] > TOLERANCE or one[1] != prize and one[2] != who]
-        elif not capped and not any(stop["from"] - TOLERANCE <= at < stop["to"] + TOLERANCE for stop in stops):
-            open_prizes = [one for one in range(len(moments)) if due(one, at) > given[one]]
+        elif not capped and not inside(at, TOLERANCE):
+            open_prizes = [one for one in range(len(moments)) if due(one, at) > most[one]]
             if open_prizes: waiting.append((at, open_prizes[0], who, number, name))
         for then, _, _, number, name in waiting:
             check(at - then <= TOLERANCE, f"rows.csv, line {number}: {name} entered while a prize was open, and did not win")
@@ -348,7 +354,8 @@ def verify_instant():
     given_at, first = round_time(), header["days"][0]["from"]
     check(given_at.timestamp() < first, f"round {header['round']} was given at {given_at}, but the first day begins at {first}")
     result, signature, randomness = read_result(OUTCOME)
-    check(all(stop["from"] < stop["to"] for stop in result["stops"]), "result.json has a stop that ends before it begins")
+    times = [time for stop in result["stops"] for time in (stop["from"], stop["to"])]
+    check(all(one < next for one, next in zip(times, times[1:])), "result.json has stops that are not in order")
     moments = moments_of(hmac.digest(secret, b"svc-instant-seed-v1\n" + commitment + randomness, "sha256"))
     rows = read_prize_rows(entries)
     check_prize_rows(rows, moments, result["stops"])

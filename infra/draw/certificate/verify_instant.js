@@ -66,7 +66,8 @@ async function readOutcome({ header, secret, commitment }, files, chain) {
   check(result.round === header.round, `result.json is of round ${result.round}, but header.json names round ${header.round}`);
   const computed = hexOf(await sha256(bytesOf(result.signature)));
   check(computed === result.randomness, `result.json has the randomness ${result.randomness}, but its signature leads to ${computed}`);
-  check(result.stops.every(({ from, to }) => from < to), 'result.json has a stop that ends before it begins');
+  const times = result.stops.flatMap(({ from, to }) => [from, to]);
+  check(times.every((time, at) => at === 0 || times[at - 1] < time), 'result.json has stops that are not in order');
   const seed = await hmac(bytesOf(secret), encode('svc-instant-seed-v1\n'), bytesOf(commitment), bytesOf(computed));
   return { result, givenAt, seed, sentence: `round ${header.round} was given at ${new Date(givenAt).toISOString()}: your copy of the commitment has to be older` };
 }
@@ -118,6 +119,7 @@ function readRows({ header }, files) {
     fails(!before || before.at < row.at || (before.at === row.at && before.name < row.name), 'is not after the line before');
     fails(row.at >= header.days[0].from * 1000, 'is before the first day');
     fails(row.back === null || (row.prize !== null && row.back >= row.at), 'gives back a prize that it did not have');
+    fails(row.prize === null || row.prize < header.prizes.length, 'won a prize that the plan does not have');
     rows.push(row);
   }
   return { rows, sentence: `${rows.length} accepted entries, in order` };
@@ -136,30 +138,35 @@ function countUpTo(numbers, limit) {
 
 function checkRows({ header, rows, moments, result }) {
   const days = header.days.map(({ from }) => from * 1000);
-  const given = moments.map(() => 0);
+  const inside = (at, wider) => result.stops.some(({ from, to }) => from - wider <= at && at < to + wider);
+  // The time of a return is in doubt by the tolerance: `least` lowers its count early, `most` late.
+  const [least, most] = [moments.map(() => 0), moments.map(() => 0)];
   const [totals, byDay, names] = [new Map(), new Map(), new Set()];
-  const returned = rows.filter(({ back }) => back !== null).sort((one, other) => one.back - other.back);
+  const early = rows.filter(({ back }) => back !== null).sort((one, other) => one.back - other.back);
+  const late = [...early];
   const passedOver = ({ line, name }) => new Difference(`rows.csv, line ${line}: ${name} entered while a prize was open, and did not win`);
   let waiting = [];
   for (const [place, { at, name, who, prize }] of rows.entries()) {
     const fails = (holds, why) => check(holds, `rows.csv, line ${place + 1}: ${name} ${why}`);
-    while (returned.length > 0 && returned[0].back <= at) given[returned.shift().prize] -= 1;
+    while (early.length > 0 && early[0].back - TOLERANCE <= at) least[early.shift().prize] -= 1;
+    while (late.length > 0 && late[0].back + TOLERANCE <= at) most[late.shift().prize] -= 1;
     fails(!names.has(name), 'is there twice');
     names.add(name);
     const key = `${who} ${countUpTo(days, at)}`;
     const [total, ofDay] = [totals.get(who) ?? 0, byDay.get(key) ?? 0];
     const capped = total >= header.caps.total || ofDay >= header.caps.day;
     if (prize !== null) {
-      fails(prize < moments.length, 'won a prize that the plan does not have');
       fails(!capped, 'is over the cap');
-      given[prize] += 1;
+      fails(!inside(at, -TOLERANCE), 'won while nothing could be won');
+      least[prize] += 1;
+      most[prize] += 1;
       const due = countUpTo(moments[prize], at);
-      fails(given[prize] <= due, `won before a moment was due: ${given[prize]} given, ${due} due`);
+      fails(least[prize] <= due, `won before a moment was due: ${least[prize]} given, ${due} due`);
       totals.set(who, total + 1);
       byDay.set(key, ofDay + 1);
       waiting = waiting.filter((one) => at - one.at > TOLERANCE || (one.prize !== prize && one.who !== who));
-    } else if (!capped && !result.stops.some(({ from, to }) => from - TOLERANCE <= at && at < to + TOLERANCE)) {
-      const open = moments.findIndex((of, one) => countUpTo(of, at) > given[one]);
+    } else if (!capped && !inside(at, TOLERANCE)) {
+      const open = moments.findIndex((of, one) => countUpTo(of, at) > most[one]);
       if (open >= 0) waiting.push({ at, prize: open, who, line: place + 1, name });
     }
     const late = waiting.find((one) => at - one.at > TOLERANCE);

@@ -151,9 +151,10 @@ impl PlanFiles<'_> {
             "result.json has the randomness {}, but its signature leads to {computed}",
             result.randomness
         );
+        let stops = result.stops.iter().flat_map(|stop| [stop.from, stop.to]);
         check!(
-            result.stops.iter().all(|stop| stop.from < stop.to),
-            "result.json has a stop that ends before it begins"
+            stops.is_sorted_by(|one, next| one < next),
+            "result.json has stops that are not in order"
         );
         let schedule = Schedule::new(plan, &secret, computed)
             .ok_or_else(|| Difference("secret.txt is not of header.json".to_owned()))?;
@@ -281,6 +282,7 @@ fn reference_of(fault: &Fault) -> &str {
         Fault::Repeated(name)
         | Fault::UnknownPrize(name)
         | Fault::OverCap(name)
+        | Fault::Stopped(name)
         | Fault::PassedOver(name)
         | Fault::NotDue {
             reference: name, ..

@@ -34,9 +34,11 @@ pub enum Fault {
     #[error("{reference} won before a moment was due: {given} given, {due} due")]
     NotDue {
         reference: String,
-        given: u32,
-        due: u32,
+        given: i64,
+        due: i64,
     },
+    #[error("{0} won while nothing could be won")]
+    Stopped(String),
     #[error("{0} entered while a prize was open, and did not win")]
     PassedOver(String),
 }
@@ -46,6 +48,50 @@ struct Waiting<'a> {
     at: Timestamp,
     row: Row<'a>,
     prize: usize,
+}
+
+/// Prizes of one kind that entries have at a time, with the time of a return in doubt.
+#[derive(Clone, Copy, Default)]
+struct Given {
+    /// Each return counts from its time less the tolerance.
+    least: i64,
+    /// Each return counts from its time plus the tolerance.
+    most: i64,
+}
+
+/// Returns of prizes, sorted by time.
+struct Returns {
+    sorted: Vec<(Timestamp, usize)>,
+    early: usize,
+    late: usize,
+}
+
+impl Returns {
+    fn new(rows: &[Row<'_>]) -> Self {
+        let returned = |row: &Row<'_>| Some((row.revoked_at?, row.prize?));
+        let mut sorted: Vec<_> = rows.iter().filter_map(returned).collect();
+        sorted.sort_unstable();
+        Self {
+            sorted,
+            early: 0,
+            late: 0,
+        }
+    }
+
+    fn take_back(&mut self, given: &mut [Given], at: Timestamp) {
+        let until = [at.after(TOLERANCE), at.before(TOLERANCE)];
+        let [early, late] = until.map(|until| {
+            self.sorted
+                .partition_point(|(returned, _)| *returned <= until)
+        });
+        let mut lower = |from, to, change: fn(&mut Given)| {
+            let prizes = self.sorted.get(from..to).unwrap_or_default().iter();
+            prizes.for_each(|(_, prize)| given.get_mut(*prize).into_iter().for_each(change));
+        };
+        lower(self.early, early, |given| given.least -= 1);
+        lower(self.late, late, |given| given.most -= 1);
+        (self.early, self.late) = (early.max(self.early), late.max(self.late));
+    }
 }
 
 /// Nothing could be won within `stops`.
@@ -59,32 +105,27 @@ pub fn check(
         let due = moments
             .get(prize)
             .map(|moments| moments.partition_point(|moment| *moment <= at));
-        u32::try_from(due.unwrap_or_default()).unwrap_or(u32::MAX)
+        i64::try_from(due.unwrap_or_default()).unwrap_or(i64::MAX)
     };
-    let stopped = |at: Timestamp| {
+    let is_excused = |at: Timestamp| {
         stops
             .iter()
             .any(|stop| stop.start.before(TOLERANCE) <= at && at < stop.end.after(TOLERANCE))
     };
+    let is_stopped = |at: Timestamp| {
+        stops
+            .iter()
+            .any(|stop| stop.start.after(TOLERANCE) <= at && at < stop.end.before(TOLERANCE))
+    };
     let mut rows = rows.to_vec();
     rows.sort_by_key(|row| (row.accepted_at, row.reference));
-    let mut returned: Vec<_> = rows
-        .iter()
-        .filter_map(|row| Some((row.revoked_at?, row.prize?)))
-        .collect();
-    returned.sort_unstable();
-    let mut returned = returned.into_iter().peekable();
-
-    let mut given = vec![0_u32; moments.len()];
+    let mut returns = Returns::new(&rows);
+    let mut given = vec![Given::default(); moments.len()];
     let (mut seen, mut totals, mut by_day) = (HashSet::new(), HashMap::new(), HashMap::new());
     let mut waiting: Vec<Waiting<'_>> = Vec::new();
     for row in rows {
         let (at, reference) = (row.accepted_at, || row.reference.to_owned());
-        while let Some((_, prize)) = returned.next_if(|(revoked_at, _)| *revoked_at <= at) {
-            if let Some(given) = given.get_mut(prize) {
-                *given = given.saturating_sub(1);
-            }
-        }
+        returns.take_back(&mut given, at);
         if !seen.insert(row.reference) {
             return Err(Fault::Repeated(reference()));
         }
@@ -101,11 +142,14 @@ pub fn check(
                 if is_capped {
                     return Err(Fault::OverCap(reference()));
                 }
-                *given += 1;
-                if due(prize, at) < *given {
+                if is_stopped(at) {
+                    return Err(Fault::Stopped(reference()));
+                }
+                (given.least, given.most) = (given.least + 1, given.most + 1);
+                if due(prize, at) < given.least {
                     return Err(Fault::NotDue {
                         reference: reference(),
-                        given: *given,
+                        given: given.least,
                         due: due(prize, at),
                     });
                 }
@@ -116,10 +160,10 @@ pub fn check(
                     !is_answered || at.since(entry.at) > TOLERANCE
                 });
             }
-            None if is_capped || stopped(at) => {}
+            None if is_capped || is_excused(at) => {}
             None => {
                 let mut counts = given.iter().enumerate();
-                let open = counts.find(|(prize, given)| due(*prize, at) > **given);
+                let open = counts.find(|(prize, given)| due(*prize, at) > given.most);
                 waiting.extend(open.map(|(prize, _)| Waiting { at, row, prize }));
             }
         }

@@ -377,6 +377,30 @@ fn prize_given_back_goes_to_the_next_entry() {
     assert_eq!(check(&rows, &schedule(), &[]), Ok(()));
 }
 
+/// Environments see a return some seconds late, and its time is of another clock.
+#[test]
+fn time_of_a_return_is_in_doubt_by_the_tolerance() {
+    let revoked = 1_798_150_000_000;
+    let check = |shift, prize| {
+        let mut rows = rows();
+        rows[7].revoked_at = Some(time(revoked));
+        rows.push(Row {
+            accepted_at: time(revoked + shift),
+            reference: "QQQQ-7A7A",
+            entrant: "q",
+            prize,
+            revoked_at: None,
+        });
+        check(&rows, &schedule(), &[]).map_err(|fault| fault.to_string())
+    };
+    assert_eq!(check(9_999, None), Ok(()));
+    let passed_over = "QQQQ-7A7A entered while a prize was open, and did not win";
+    assert_eq!(check(10_000, None), Err(passed_over.to_owned()));
+    assert_eq!(check(-10_000, Some(1)), Ok(()));
+    let early = "QQQQ-7A7A won before a moment was due: 2 given, 1 due";
+    assert_eq!(check(-10_001, Some(1)), Err(early.to_owned()));
+}
+
 #[test]
 fn entries_of_a_stop_are_not_passed_over() {
     let mut rows = rows();

@@ -206,7 +206,7 @@ fn recommitted(plan: &mut SamplePlan, from: &str, to: &str) {
     plan.commitment = digest(&text).to_string();
 }
 
-pub(crate) const FORGED: [ForgedPlan; 19] = [
+pub(crate) const FORGED: [ForgedPlan; 21] = [
     ForgedPlan {
         what: "won early",
         change: |plan| {
@@ -331,6 +331,20 @@ pub(crate) const FORGED: [ForgedPlan; 19] = [
     ForgedPlan {
         what: "a stop that ends before it begins",
         change: |plan| plan.result.stops.push(Stop { from: 2, to: 1 }),
-        expected: "result.json has a stop that ends before it begins",
+        expected: "result.json has stops that are not in order",
+    },
+    ForgedPlan {
+        what: "stops that overlap",
+        change: |plan| plan.result.stops = vec![Stop { from: 1, to: 3 }, Stop { from: 2, to: 4 }],
+        expected: "result.json has stops that are not in order",
+    },
+    ForgedPlan {
+        what: "a prize won in the middle of a stop",
+        change: |plan| {
+            let at = plan.winners()[0].accepted_at.as_millis().unsigned_abs();
+            let (from, to) = (at - 10_001, at + 10_001);
+            plan.result.stops.push(Stop { from, to });
+        },
+        expected: "won while nothing could be won",
     },
 ];
