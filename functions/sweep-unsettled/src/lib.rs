@@ -3,9 +3,10 @@
 //! Waiting messages count towards the maximum, so a queue does not fill faster than it empties.
 //! Campaigns take turns, each with its longest-due submission.
 //!
-//! Then it sends messages for due events (`webhooks`), raises an alarm for foreign items in the
-//! audit log, and deletes a slice of expired personal data (`retention`).
+//! Then it sends messages for due events (`webhooks`), raises alarms for foreign items in the audit
+//! log and for plans that are not armed (`plans`), and deletes a slice of expired personal data (`retention`).
 
+mod plans;
 mod retention;
 mod webhooks;
 
@@ -23,6 +24,7 @@ use common::store::submissions::Submissions;
 use common::telemetry;
 use serde::Deserialize;
 
+use self::plans::PlanSweep;
 use self::retention::RetentionSweep;
 use self::webhooks::WebhookSweep;
 
@@ -44,6 +46,7 @@ pub struct SweepUnsettled {
     queues: SettleQueues,
     webhooks: WebhookSweep,
     retention: RetentionSweep,
+    plans: PlanSweep,
     audit: AuditLog,
 }
 
@@ -61,6 +64,7 @@ impl EventHandler for SweepUnsettled {
             queues: SettleQueues::from_env(&Dependency::ALL, env, &context.aws)?,
             webhooks: WebhookSweep::connect(context)?,
             retention: RetentionSweep::connect(context)?,
+            plans: PlanSweep::connect(context)?,
             audit: AuditLog::from_env(env, &context.aws.dynamodb())?,
             context: context.clone(),
         })
@@ -132,6 +136,9 @@ impl SweepUnsettled {
                 ("PhotosDeleted", slice.photos),
             ];
             metrics.extend(deleted.into_iter().filter(|(_, deleted)| *deleted > 0));
+        }
+        if let Some(not_armed) = kept(self.plans.not_armed(now).await, &mut failures) {
+            metrics.push(("PlansNotArmed", not_armed));
         }
         if let Some(skipped_at) = kept(self.audit.skipped_at().await, &mut failures) {
             let is_recent = skipped_at.is_some_and(|at| now.since(at) < INTRUSION_ALARM);

@@ -100,7 +100,9 @@ fn functions_and_reviewers_record_wins_and_reach_nothing_else_of_that_table() {
     expected
         .entry("CreateSubmissionRole")
         .and_modify(|rights| rights.push(prefetched));
-    expected.insert("SweepUnsettledRole", vec![on(&["Query"], &["*#wins"])]);
+    let plans = on(&["GetItem"], &["*#plan", "*#state"]);
+    let wins = on(&["Query"], &["*#wins"]);
+    expected.insert("SweepUnsettledRole", vec![wins, plans]);
     assert_eq!(functions, expected);
     let given_back = on(&["GetItem", "UpdateItem"], &["*#state"]);
     for (id, expected) in [

@@ -8,6 +8,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use common::aws::settle_queue::{self, SettleMessage, SettleQueues};
 use common::domain::scope::{Environment, Scope};
 use common::domain::settling::Dependency;
+use common::domain::timestamp::Timestamp;
 use common::runtime::event_handler::EventHandler;
 use common::store::partner_leases::PartnerLeases;
 use common::store::turns::{Turn, TurnResult, Turns};
@@ -15,6 +16,7 @@ use service_tests::campaign::{TestCampaign, phone};
 use service_tests::environment::Environment as Process;
 use service_tests::event;
 use service_tests::http::Reply;
+use service_tests::moments::{NO_CAPS, OpenPlan};
 use service_tests::partners::{judged_by, simulated};
 use service_tests::receipts::{Settler, hardly_a_photo, id_of, receipts_alone};
 use service_tests::service::Service;
@@ -177,6 +179,23 @@ async fn a_sweep_whose_first_queue_fails_fills_the_second_and_counts() {
     let metrics = "Failed Due Hinted OldestReviewSeconds";
     assert_eq!(fields(&line, metrics), "1 1 1 0");
     assert_eq!(line["OldestDueSeconds"].as_u64(), None);
+}
+
+#[tokio::test]
+async fn sweep_counts_plans_that_are_not_armed() {
+    // Thousands of years, so that it is a day of the plan by every clock.
+    const DAY: Duration = Duration::from_secs(200_000_000_000);
+    let (campaign, _) = set_up(receipts_alone).await;
+    let plan = OpenPlan::over(&campaign, Timestamp::from_millis(0), DAY, &[1], NO_CAPS).await;
+    let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
+    let variables = &campaign.service.variables;
+    let mut environment = Process::start(&program, &["sweep-unsettled"], variables).await;
+    for counted in [0, 1] {
+        environment.invoke(&event::of_schedule()).await;
+        let line = parse_json(&environment.next_line().await);
+        assert_eq!(line["PlansNotArmed"], counted, "{line}");
+        plan.change(|state| state.round = None).await;
+    }
 }
 
 #[tokio::test]

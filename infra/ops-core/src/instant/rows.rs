@@ -1,6 +1,6 @@
 //! The entries of a plan, as they are published.
 
-use common::domain::win::{Win, WinStatus};
+use common::domain::win::{Win, WinSource, WinStatus};
 use common::store::submissions::Selection;
 use draw::{PrizeRow, pseudonym, reference_digest, salt_of};
 
@@ -84,7 +84,7 @@ pub(super) async fn read(
 }
 
 pub(crate) fn is_by_moment(win: &Win) -> bool {
-    win.source.as_str() == "moment"
+    win.source == WinSource::Moment
 }
 
 fn prize_index(prizes: &[String], win: &Win) -> Result<usize> {

@@ -62,7 +62,7 @@ async fn armed() -> Stack {
 }
 
 /// What `verify.py` of a folder says, without the signature.
-fn python(stack: &Stack, folder: &str) -> String {
+pub(crate) fn python(stack: &Stack, folder: &str) -> String {
     let chain = stack
         .env
         .required("BEACON_CHAIN")

@@ -26,6 +26,7 @@ mod draw_verify;
 mod draw_walk;
 mod export;
 mod instant;
+mod instant_walk;
 mod key;
 mod numbers;
 mod person;
