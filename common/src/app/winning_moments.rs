@@ -8,7 +8,7 @@ use crate::aws::{Aws, moments_secret};
 use crate::cache::{self, Cache};
 use crate::config::{ConfigError, Env};
 use crate::domain::instant::{Claim, DayMoments, PlanState, RefusedClaim, Schedule};
-use crate::domain::{Campaign, Scope, State, Submission, Timestamp};
+use crate::domain::{Campaign, Scope, Submission, Timestamp};
 use crate::error::{StoreError, StoreResult};
 use crate::lock::Mutex;
 use crate::store::batch::{BatchGet, BatchItems};
@@ -167,7 +167,7 @@ impl KnownPlan {
 }
 
 impl Claims<'_> {
-    /// For an acceptance without another prize, if one is open. Before a claim, the state is read
+    /// For a first acceptance without another prize, if one is open. Before a claim, the state is read
     /// again: a claim that fails costs more.
     ///
     /// An error is never a loss: the entry is not written, and its retry decides anew.
@@ -176,8 +176,8 @@ impl Claims<'_> {
         entry: &Submission,
         now: Timestamp,
     ) -> StoreResult<Option<Claim>> {
-        let is_accepted = entry.status.state() == State::Accepted;
-        if !self.may_win || !is_accepted || entry.status.instant_win().is_some() {
+        let has_prize = entry.status.instant_win().is_some();
+        if !self.may_win || has_prize || !entry.is_first_acceptance() {
             return Ok(None);
         }
         let (moments, scope, at) = (self.moments, self.scope, entry.updated_at);

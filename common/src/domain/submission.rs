@@ -332,16 +332,24 @@ impl Submission {
 
     /// Includes acceptances that were revoked since.
     pub fn times_accepted(&self) -> impl Iterator<Item = Timestamp> {
-        let past = self
-            .history
-            .iter()
-            .map(|past| (past.status.state(), past.at));
+        self.acceptances().map(|accepted| accepted.at)
+    }
+
+    /// True if it is accepted, and never was revoked.
+    pub fn is_first_acceptance(&self) -> bool {
+        let is_accepted = |status: &SubmissionStatus| status.state() == State::Accepted;
+        is_accepted(&self.status) && !self.history.iter().any(|past| is_accepted(&past.status))
+    }
+
+    /// The state after each acceptance, with the decision if a person took it.
+    pub fn acceptances(&self) -> impl Iterator<Item = PastState> {
+        let states = self.history.iter().cloned().chain([self.state_now()]);
         let mut before = None;
-        past.chain([(self.status.state(), self.updated_at)])
-            .filter_map(move |(state, at)| {
-                let was = before.replace(state);
-                (state == State::Accepted && was != Some(State::Accepted)).then_some(at)
-            })
+        states.filter(move |past| {
+            let state = past.status.state();
+            let was = before.replace(state);
+            state == State::Accepted && was != Some(State::Accepted)
+        })
     }
 
     /// Removes personal data: reference, outcome, entries, day and prize stay.

@@ -120,7 +120,9 @@ impl Submission {
             (None, Some(_)) => SubmissionStatus::unknown(),
             (None, None) => return Err(NotCorrectable::WithoutEvidence),
         };
-        let prize = self.prize_won().filter(|_| !self.has_kept_prize());
+        let by_moment = self.history.iter().any(|past| past.status.won_by_moment);
+        let prize = self.prize_won();
+        let prize = prize.filter(|_| !by_moment && !self.has_kept_prize());
         let (now, prize) = (decision.at, prize.map(str::to_owned));
         Ok(Self {
             status,

@@ -58,6 +58,9 @@ pub struct SubmissionStatus {
     pub(super) message_key: MessageKey,
     pub(super) entries: u32,
     pub(super) instant_win: Option<String>,
+    /// True if a winning moment gave it: a revocation gives it back to the plan, for another entry.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) won_by_moment: bool,
 }
 
 impl SubmissionStatus {
@@ -73,15 +76,17 @@ impl SubmissionStatus {
             message_key,
             entries,
             instant_win,
+            won_by_moment: false,
         }
     }
 
-    /// The acceptance, with a prize.
+    /// The acceptance, with the prize of a winning moment.
     #[must_use]
     pub fn winning(self, prize: String) -> Self {
         Self {
             message_key: MessageKey::InstantWin,
             instant_win: Some(prize),
+            won_by_moment: true,
             ..self
         }
     }
@@ -93,6 +98,7 @@ impl SubmissionStatus {
             message_key,
             entries: 0,
             instant_win: None,
+            won_by_moment: false,
         }
     }
 
@@ -125,6 +131,7 @@ impl SubmissionStatus {
             message_key,
             entries: 0,
             instant_win: None,
+            won_by_moment: false,
         }
     }
 
@@ -188,6 +195,7 @@ mod tests {
             message_key: MessageKey::Checking,
             entries: 0,
             instant_win: None,
+            won_by_moment: false,
         }
     }
 

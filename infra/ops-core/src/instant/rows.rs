@@ -64,15 +64,13 @@ pub(super) async fn read(
     let mut rows = Vec::new();
     let take = |read: Vec<Submission>| {
         for one in &read {
-            let accepted_at = one.accepted_at();
-            for at in one.times_accepted().filter(|at| span.contains(at)) {
-                let win = wins.get(&(one.submission_id, at));
-                let is_moments = win.is_some_and(is_by_moment);
+            let accepted = one.acceptances().filter(|past| span.contains(&past.at));
+            for past in accepted {
+                let win = wins.get(&(one.submission_id, past.at));
                 // A person's acceptance claims no prize.
-                let is_alone = one.decision.is_none();
-                let is_now = is_alone && accepted_at == Some(at) && win.is_none();
-                if is_moments || is_now {
-                    rows.push(row(one, at, win)?);
+                let could_win = past.decision.is_none() && win.is_none();
+                if could_win || win.is_some_and(is_by_moment) {
+                    rows.push(row(one, past.at, win)?);
                 }
             }
         }

@@ -52,6 +52,21 @@ fn accepted(prize: Option<&str>, has_receipt: bool) -> Submission {
     )
 }
 
+/// Its moment has another winner by then.
+#[test]
+fn prize_of_a_moment_does_not_come_back_when_reopened() {
+    let prize_after = |before: Submission| {
+        let revoked = before.corrected(REVOKE, decision(2)).expect("accepted");
+        let reopened = revoked.corrected(Correction::Reopen, decision(3));
+        let settling = reopened.expect("rejected").settling.expect("open");
+        settling.prize
+    };
+    let before = accepted(Some("A kettle"), true);
+    assert_eq!(prize_after(before.clone()).as_deref(), Some("A kettle"));
+    let status = before.status.clone().winning("Airtime".to_owned());
+    assert_eq!(prize_after(Submission { status, ..before }), None);
+}
+
 #[test]
 fn revoked_submission_loses_entries_and_prize_but_no_history() {
     let before = accepted(Some("A kettle"), true);
