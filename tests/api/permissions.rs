@@ -283,6 +283,8 @@ async fn moments(service: &Service) {
         }
         assert_eq!(shown.field("instant_win"), "Prize 0", "{}", shown.text);
     }
+    let swept = sweeper(service).handle(Tick::default()).await;
+    swept.expect("it looks for plans that are not armed");
 }
 
 /// Two endpoints that fail and heal, one of them by a test event, without background work.

@@ -8,7 +8,7 @@ use service_tests::http::{Reply, request};
 use service_tests::service::Service;
 use service_tests::text::text_of;
 
-const PAGES: [&str; 21] = [
+const PAGES: [&str; 23] = [
     "/docs",
     "/docs/entry-form",
     "/docs/conventions",
@@ -30,6 +30,8 @@ const PAGES: [&str; 21] = [
     "/docs/changes",
     "/docs/draws",
     "/docs/draws/my-entry",
+    "/docs/instant",
+    "/docs/instant/my-prize",
 ];
 
 async fn get(path: &str) -> Reply {

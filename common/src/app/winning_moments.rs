@@ -205,7 +205,7 @@ impl Claims<'_> {
     pub fn refused(&mut self, refused: RefusedClaim) {
         match refused {
             RefusedClaim::Capped => self.may_win = false,
-            RefusedClaim::Taken(state) => self.fresh = state,
+            RefusedClaim::Taken(state) => self.fresh = state.map(|state| *state),
         }
     }
 }

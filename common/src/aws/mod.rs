@@ -53,10 +53,12 @@ pub fn concurrently<T, E>(
 }
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// Services answer in milliseconds; after this, the connection counts as dead.
-const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
-/// Bound on all attempts of a call, so that a function answers in time.
-const CALL_TIMEOUT: Duration = Duration::from_secs(9);
+/// Services answer functions in milliseconds; after this, the connection counts as dead.
+const FUNCTION_TIMEOUT: Duration = Duration::from_secs(3);
+/// A page of a table has 1 MB, and an operator's line may be slow.
+const OPERATOR_TIMEOUT: Duration = Duration::from_secs(30);
+/// Bound on all attempts of a call, in timeouts of one: a function answers within 10 s.
+const ATTEMPTS: u32 = 3;
 
 /// At start; the first call can connect too. A lost first packet is sent again after a second.
 const OPEN_TIMEOUT: Duration = Duration::from_millis(1_500);
@@ -110,17 +112,23 @@ impl Aws {
             "environment",
         );
         let region = Region::new(env.required("AWS_REGION")?);
-        Ok(Self::new(
-            env,
-            region,
-            SharedCredentialsProvider::new(credentials),
-        ))
+        let credentials = SharedCredentialsProvider::new(credentials);
+        Ok(Self::new(env, region, credentials, FUNCTION_TIMEOUT))
     }
 
-    pub fn new(env: &Env, region: Region, credentials: SharedCredentialsProvider) -> Self {
+    pub fn for_operator(env: &Env, region: Region, credentials: SharedCredentialsProvider) -> Self {
+        Self::new(env, region, credentials, OPERATOR_TIMEOUT)
+    }
+
+    fn new(
+        env: &Env,
+        region: Region,
+        credentials: SharedCredentialsProvider,
+        timeout: Duration,
+    ) -> Self {
         let timeouts = TimeoutConfig::builder()
-            .operation_attempt_timeout(ATTEMPT_TIMEOUT)
-            .operation_timeout(CALL_TIMEOUT)
+            .operation_attempt_timeout(timeout)
+            .operation_timeout(timeout * ATTEMPTS)
             .build();
         let connector = connector(env);
         let shared = SdkConfig::builder()

@@ -42,7 +42,8 @@ pub struct CampaignObject<'a> {
     receipt: Option<ReceiptBlock<'a>>,
     /// Text that the consumer agrees to, or null if the campaign has none of its own.
     consent: Option<ConsentTextObject<'a>>,
-    /// Prizes given at winning moments, which were committed to before the first. Null if the campaign has none.
+    /// Prizes given at winning moments, which were committed to before the first. Absent if the campaign has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
     instant: Option<InstantObject<'a>>,
     /// Text for every message key in the request's language, including the campaign's own wording. Two more are for your
     /// form: `phone_invalid` and `consent_required`.
@@ -80,10 +81,13 @@ struct ConsentTextObject<'a> {
 #[schemars(inline)]
 struct InstantObject<'a> {
     /// Commitment to the plan, 64 hexadecimal digits: anyone can check the plan with it once it is over.
-    #[schemars(length(min = 64, max = 64))]
+    #[schemars(length(min = 64, max = 64), regex(pattern = "^[0-9a-f]{64}$"))]
     commitment: String,
     /// The prizes in words.
-    #[schemars(length(max = 20))]
+    #[schemars(
+        length(max = 20),
+        inner(length(min = 1, max = 120), regex(pattern = r"^\S(.*\S)?$"))
+    )]
     prizes: &'a [String],
 }
 

@@ -483,7 +483,7 @@ fn refused_claim(
 
 fn taken(item: Option<&Item>) -> StoreResult<RefusedClaim> {
     let state = item.cloned().map(instant_plans::read_state).transpose()?;
-    Ok(RefusedClaim::Taken(state))
+    Ok(RefusedClaim::Taken(state.map(Box::new)))
 }
 
 fn claimed(win: Win, claim: Option<&Claim>) -> Win {

@@ -24,11 +24,12 @@ macro_rules! pages {
     };
 }
 
-const PAGES: [(&str, &str, &str); 21] = pages![
+const PAGES: [(&str, &str, &str); 23] = pages![
     "docs" "docs/entry-form" "docs/conventions" "docs/idempotency" "docs/polling" "docs/webhooks" "docs/receipts"
     "docs/gateway" "docs/going-live" "docs/endpoints" "docs/endpoints/campaign" "docs/endpoints/codes"
     "docs/endpoints/submissions" "docs/endpoints/receipts" "docs/outcomes" "docs/errors" "docs/sentinels"
     "docs/limits" "docs/changes" "docs/draws" "docs/draws/my-entry"
+    "docs/instant" "docs/instant/my-prize"
 ];
 
 macro_rules! files {

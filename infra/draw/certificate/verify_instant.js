@@ -66,8 +66,8 @@ async function readOutcome({ header, secret, commitment }, files, chain) {
   check(result.round === header.round, `result.json is of round ${result.round}, but header.json names round ${header.round}`);
   const computed = hexOf(await sha256(bytesOf(result.signature)));
   check(computed === result.randomness, `result.json has the randomness ${result.randomness}, but its signature leads to ${computed}`);
-  const times = result.stops.flatMap(({ from, to }) => [from, to]);
-  check(times.every((time, at) => at === 0 || times[at - 1] < time), 'result.json has stops that are not in order');
+  const ends = result.stops.flatMap(({ from, to }) => [from, to]);
+  check(ends.every((time, at) => at === 0 || ends[at - 1] < time), 'result.json has stops that are not in order');
   const seed = await hmac(bytesOf(secret), encode('svc-instant-seed-v1\n'), bytesOf(commitment), bytesOf(computed));
   return { result, givenAt, seed, sentence: `round ${header.round} was given at ${new Date(givenAt).toISOString()}: your copy of the commitment has to be older` };
 }
@@ -169,8 +169,8 @@ function checkRows({ header, rows, moments, result }) {
       const open = moments.findIndex((of, one) => countUpTo(of, at) > most[one]);
       if (open >= 0) waiting.push({ at, prize: open, who, line: place + 1, name });
     }
-    const late = waiting.find((one) => at - one.at > TOLERANCE);
-    if (late) throw passedOver(late);
+    const overdue = waiting.find((one) => at - one.at > TOLERANCE);
+    if (overdue) throw passedOver(overdue);
   }
   if (waiting.length > 0) throw passedOver(waiting[0]);
   const kept = moments.map((_, prize) => rows.filter((row) => row.prize === prize && row.back === null).length);

@@ -109,5 +109,5 @@ pub async fn aws(env: &Env) -> Result<Aws> {
             "no AWS credentials were found; sign in, for example with `aws sso login`, or set AWS_PROFILE"
         )
     })?;
-    Ok(Aws::new(env, region, credentials))
+    Ok(Aws::for_operator(env, region, credentials))
 }

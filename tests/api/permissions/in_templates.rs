@@ -61,7 +61,7 @@ fn a_stack_reads_the_secrets_of_its_own_partners_alone() {
 }
 
 #[test]
-fn functions_and_reviewers_record_wins_and_reach_nothing_else_of_that_table() {
+fn functions_and_reviewers_record_wins_and_nothing_else() {
     let template = service();
     let table = json!([{ "Fn::GetAtt": "InstantTable.Arn" }]);
     let rights = |document: &Value| -> Vec<Value> {
@@ -102,7 +102,7 @@ fn functions_and_reviewers_record_wins_and_reach_nothing_else_of_that_table() {
         .and_modify(|rights| rights.push(prefetched));
     let plans = on(&["GetItem"], &["*#plan", "*#state"]);
     let wins = on(&["Query"], &["*#wins"]);
-    expected.insert("SweepUnsettledRole", vec![wins, plans]);
+    expected.insert("SweepUnsettledRole", vec![plans, wins]);
     assert_eq!(functions, expected);
     let given_back = on(&["GetItem", "UpdateItem"], &["*#state"]);
     for (id, expected) in [

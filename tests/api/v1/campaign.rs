@@ -42,7 +42,6 @@ async fn a_campaign_says_what_its_callers_need() {
         "typed_receipt": false
       },
       "consent": null,
-      "instant": null,
       "limits": {
         "phone_daily": 3,
         "phone_total": 20

@@ -24,7 +24,7 @@ pub enum RefusedClaim {
     /// The entrant has won as often as it may.
     Capped,
     /// Others took it, or it was stopped: the state that is there. `None` if it is to be read.
-    Taken(Option<PlanState>),
+    Taken(Option<Box<PlanState>>),
 }
 
 impl Schedule {

@@ -128,9 +128,9 @@ fn row(stored: &StoredAuditRow, zone: Tz) -> Markup {
 /// The part of one of two people.
 fn step(details: &str) -> Option<&'static str> {
     let details: Value = serde_json::from_str(details).ok()?;
-    match (details["proposal"].as_bool()?, &details["asked_by"]) {
+    match (details.get("proposal")?.as_bool()?, details.get("asked_by")) {
         (true, _) => Some("asked"),
-        (false, Value::String(_)) => Some("approved"),
+        (false, Some(Value::String(_))) => Some("approved"),
         (false, _) => None,
     }
 }

@@ -19,9 +19,10 @@ fn played_plan_holds_in_three_programs() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut stopped = SamplePlan::new();
     // An entry within a stop may be passed over; a prize that is given back goes to the next.
-    let winner = stopped.winners().remove(0);
-    winner.prize = None;
-    let from = u64::try_from(winner.accepted_at.as_millis()).expect("after 1970");
+    let at = stopped.winners().remove(2).accepted_at;
+    let passed_over = stopped.rows.iter_mut().filter(|row| row.accepted_at >= at);
+    passed_over.for_each(|row| row.prize = None);
+    let from = u64::try_from(at.as_millis()).expect("after 1970");
     stopped.result.stops.push(Stop {
         from,
         to: from + 172_800_000,

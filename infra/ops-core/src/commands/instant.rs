@@ -355,8 +355,13 @@ fn verified_report(verified: &VerifiedPlan, is_compared: bool) -> Report {
         ("GIVEN", "/given"),
     ];
     let text = format!(
-        "HOLDS: {}: each prize went to the first eligible entry after a moment that follows from secret and round\n{}\n{}",
+        "HOLDS: {}: {}each prize went to the first eligible entry after a moment that follows from secret and round\n{}\n{}",
         header.campaign,
+        if result.stops.is_empty() {
+            ""
+        } else {
+            "outside of the stops below, "
+        },
         lines(&pairs),
         table(&columns, &prizes, Tz::UTC)
     );

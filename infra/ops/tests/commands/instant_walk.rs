@@ -65,11 +65,7 @@ async fn instant_prizes_are_won_and_proved() {
     entrants.stack.fine(folder).await;
     entrants.stack.clock.advance(NOTICE);
     entrants.stack.fine(format!("instant arm {LIVE}")).await;
-    assert_eq!(
-        entrants.enter(2).await,
-        [] as [Value; 0],
-        "nothing is due yet"
-    );
+    assert!(entrants.enter(2).await.is_empty(), "nothing is due yet");
 
     // The first day is over.
     entrants.stack.clock.advance(Duration::from_hours(30));
@@ -84,7 +80,7 @@ async fn instant_prizes_are_won_and_proved() {
     }
     let stop = format!("instant stop {LIVE} --why checks");
     entrants.stack.fine(&stop).await;
-    assert_eq!(entrants.enter(2).await, [] as [Value; 0], "it is stopped");
+    assert!(entrants.enter(2).await.is_empty(), "it is stopped");
     entrants
         .stack
         .fine(format!("instant start {LIVE} --why checked"))

@@ -60,7 +60,6 @@ fn alarms_hear_of_every_table_and_index_that_is_too_slow() {
         read.remove("RetentionTable")
             && written.remove("RetentionTable")
             && read.remove("DrawsTable")
-            && read.remove("InstantTable")
     );
     assert!(read.remove("AuditTable"));
     // An entry that cannot read it is answered 503, which has an alarm.
