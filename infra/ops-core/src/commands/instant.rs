@@ -267,7 +267,10 @@ fn days_table(header: &Header, zone: Tz) -> String {
     let row = |day: &common::domain::instant::Day| {
         let numbers = day.prizes.iter().zip(&header.prizes);
         let numbers = numbers.map(|(number, prize)| format!("{number} x {prize}"));
-        json!({ "from": day.start(), "to": day.end(), "curve": day.curve, "prizes": joined(numbers) })
+        json!({
+            "from": local_time(day.start(), zone), "to": local_time(day.end(), zone),
+            "curve": day.curve, "prizes": joined(numbers),
+        })
     };
     let rows: Vec<_> = header.days.iter().map(row).collect();
     let columns = [

@@ -84,7 +84,13 @@ pub(crate) fn python(stack: &Stack, folder: &str) -> String {
 async fn plan_is_walked_to_its_proof() {
     let stack = with_prizes().await;
     let dry = stack.fine(plan(&stack, LIVE, "plan") + " --dry-run").await;
-    assert_contains!(dry, "5 x Airtime 1,000, 1 x Simu", "1 a day and 2 in all");
+    let day = "2026-03-01 06:00:00  2026-03-02 00:00:00  default";
+    assert_contains!(
+        dry,
+        day,
+        "5 x Airtime 1,000, 1 x Simu",
+        "1 a day and 2 in all"
+    );
     assert!(!stack.path("plan").exists());
     stack.refused(SHOW, "plan_unknown").await;
 
