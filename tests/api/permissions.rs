@@ -2,6 +2,7 @@
 //! allows; these show that every permission is used.
 
 mod in_templates;
+mod moments;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,11 +24,10 @@ use local::stack::{Options, as_function};
 use local::tables::TABLES;
 use mark_receipt_uploaded::{MarkReceiptUploaded, StorageEvent};
 use serde_json::{Value, json};
-use service_tests::campaign::{TestCampaign, fresh_key, phone, plain};
+use service_tests::campaign::{TestCampaign, fresh_key, phone};
 use service_tests::counting::Counter;
 use service_tests::http::Reply;
 use service_tests::iam_guard::{Call, Record, front};
-use service_tests::moments::{NO_CAPS, OpenPlan};
 use service_tests::partners::{judged_by, simulated};
 use service_tests::receipts::{
     Settler, TIME, announced, code_and_receipt, hardly_a_photo, id_of, receipts_alone, upload,
@@ -246,47 +246,6 @@ async fn by_hand(service: &Service) {
     );
 }
 
-/// Prizes of winning moments: of an idle environment, of a receipt, and of a partner's late answer.
-async fn moments(service: &Service) {
-    let codes = TestCampaign::on(service, plain()).await;
-    OpenPlan::due(&codes, &[2], NO_CAPS).await;
-    for number in 1..=2 {
-        submit(&codes, &phone(number), &codes.code(number.into())).await;
-        codes.advance(Duration::from_secs(6));
-    }
-    let partner = simulated(|_| {}).await;
-    let late = TestCampaign::changed(service, judged_by(partner.url())).await;
-    let receipts = TestCampaign::changed(service, receipts_alone).await;
-    for campaign in [&late, &receipts] {
-        OpenPlan::due(campaign, &[1], NO_CAPS).await;
-    }
-    let asked = submit(&late, &phone(1), "DOWN-1").await;
-    let id = receipts.typed(&receipts.live_key, "GOOD010001", TIME).await;
-    let typed = receipts
-        .with_receipt(&receipts.live_key, &phone(1), "", &id)
-        .await;
-    late.advance(Duration::from_secs(60));
-    let settler = Settler::new(service);
-    for (campaign, sent, dependency) in [
-        (&late, &asked, Dependency::Partner),
-        (&receipts, &typed, Dependency::TaxAuthority),
-    ] {
-        let message = campaign.message(&id_of(sent));
-        let mut shown = campaign.shown(sent).await;
-        for _ in 0..20 {
-            if shown.field("terminal") == true {
-                break;
-            }
-            settler.deliver_to(dependency, &message).await;
-            campaign.advance(Duration::from_secs(60));
-            shown = campaign.shown(sent).await;
-        }
-        assert_eq!(shown.field("instant_win"), "Prize 0", "{}", shown.text);
-    }
-    let swept = sweeper(service).handle(Tick::default()).await;
-    swept.expect("it looks for plans that are not armed");
-}
-
 /// Two endpoints that fail and heal, one of them by a test event, without background work.
 async fn webhooks(service: &Service) {
     let campaign = TestCampaign::changed(service, receipts_alone).await;
@@ -392,7 +351,7 @@ async fn each_function_is_allowed_what_it_does_and_nothing_else() {
         receipts(&service),
         partners(&service),
         by_hand(&still),
-        moments(&moved),
+        moments::win(&moved),
         webhooks(&still)
     );
     let policies = policies();
