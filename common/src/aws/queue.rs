@@ -34,9 +34,7 @@ impl Queue {
         group: impl Fn(&T) -> Option<String>,
         delay: Duration,
     ) -> StoreResult<Vec<usize>> {
-        // Rounded up: a message that arrives early does nothing.
-        let delay = delay.min(MAX_DELAY).as_millis().div_ceil(1_000);
-        let delay = i32::try_from(delay).unwrap_or(i32::MAX);
+        let delay = seconds(delay);
         let entry = |(index, message): (usize, &T)| {
             SendMessageBatchRequestEntry::builder()
                 .id(index.to_string())
@@ -56,6 +54,17 @@ impl Queue {
             .collect())
     }
 
+    pub(super) async fn send_one(
+        &self,
+        message: &impl Serialize,
+        delay: Duration,
+    ) -> StoreResult<()> {
+        let body = serde_json::to_string(message).during(SENDING)?;
+        let send = self.aws.sqs().send_message().queue_url(&self.url);
+        let send = send.message_body(body).delay_seconds(seconds(delay));
+        send.send().await.map(drop).during(SENDING)
+    }
+
     /// Approximate.
     pub(super) async fn count_waiting(&self) -> StoreResult<usize> {
         let name = QueueAttributeName::ApproximateNumberOfMessages;
@@ -65,4 +74,10 @@ impl Queue {
         let waiting = attributes.and_then(|attributes| attributes.get(&name)?.parse().ok());
         Ok(waiting.unwrap_or(0))
     }
+}
+
+/// Rounded up: a message that arrives early does nothing.
+fn seconds(delay: Duration) -> i32 {
+    let seconds = delay.min(MAX_DELAY).as_millis().div_ceil(1_000);
+    i32::try_from(seconds).unwrap_or(i32::MAX)
 }

@@ -1,7 +1,6 @@
 //! Queues that wake the settling functions. Lost or repeated messages change nothing: the table
 //! knows which steps are due.
 
-use std::slice;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -110,15 +109,7 @@ impl SettleQueues {
         message: &SettleMessage,
         delay: Duration,
     ) -> StoreResult<()> {
-        let queue = self.queue(dependency)?;
-        let failed = queue
-            .send(slice::from_ref(message), |_| None, delay)
-            .await?;
-        if failed.is_empty() {
-            Ok(())
-        } else {
-            Err(StoreError::new(SENDING, "the queue refused it"))
-        }
+        self.queue(dependency)?.send_one(message, delay).await
     }
 
     fn queue(&self, dependency: Dependency) -> StoreResult<&Queue> {
