@@ -1,4 +1,4 @@
-//! What the settling functions share: a worker leases a step, then writes its result.
+//! Shared by the settling functions: a worker leases a step, then writes its result.
 //!
 //! Writes are conditional on the revision, so of two workers one writes. A dead worker's step is
 //! due again after [`STEP_LEASE`](crate::domain::settling::STEP_LEASE).

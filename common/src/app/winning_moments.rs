@@ -25,7 +25,7 @@ pub struct WinningMoments {
 
 struct KnownPlan {
     schedule: Schedule,
-    /// Of the last day that was asked for.
+    /// Moments of the last day that was asked for.
     moments: Mutex<Option<Arc<DayMoments>>>,
 }
 

@@ -20,7 +20,7 @@ use crate::telemetry;
 
 pub const VARIABLE: &str = "DEPLOYMENT_SECRET_ID";
 
-/// At start; the first request that needs the secret can fetch it too.
+/// Timeout at start; the first request that needs the secret can fetch it too.
 const START_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// Leaves a request time to answer.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(3);

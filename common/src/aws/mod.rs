@@ -60,7 +60,7 @@ const OPERATOR_TIMEOUT: Duration = Duration::from_secs(30);
 /// Bound on all attempts of a call, in timeouts of one: a function answers within 10 s.
 const ATTEMPTS: u32 = 3;
 
-/// At start; the first call can connect too. A lost first packet is sent again after a second.
+/// Timeout at start; the first call can connect too. A lost first packet is sent again after a second.
 const OPEN_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 /// TLS by rustls over ring, which needs no entropy at start.

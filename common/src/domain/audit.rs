@@ -1,4 +1,4 @@
-//! What operators changed and looked at. Each row has the hash of the row before it, so that no
+//! Changes and disclosures by operators. Each row has the hash of the row before it, so that no
 //! change, removal or move goes unnoticed.
 //!
 //! A row's hash is the SHA-256, in lower-case hexadecimal, of its canonical form: a JSON array in UTF-8 without white

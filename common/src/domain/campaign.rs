@@ -31,7 +31,7 @@ pub struct Campaign {
     pub consent: Option<ConsentText>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retention: Option<Retention>,
-    /// What the next plan of winning moments is made from.
+    /// Rules for the next plan of winning moments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instant: Option<InstantRules>,
     /// Operators' lists leave it out, and it takes no entries. Reversible.
