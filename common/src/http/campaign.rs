@@ -14,7 +14,11 @@ use crate::http::schema::{Key, Slug, Time, TimeZone};
 
 /// What your page needs before it asks the consumer for anything.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Campaign")]
+#[schemars(
+    rename = "Campaign",
+    // With `instant`, which is not among the required ones.
+    extend("x-order" = ["slug", "name", "brand", "livemode", "status", "window", "timezone", "capabilities", "limits", "receipt", "consent", "instant", "messages"]),
+)]
 pub struct CampaignObject<'a> {
     /// Campaign slug.
     #[schemars(with = "Slug")]
