@@ -47,6 +47,7 @@ pub struct CampaignObject<'a> {
     /// Text that the consumer agrees to, or null if the campaign has none of its own.
     consent: Option<ConsentTextObject<'a>>,
     /// Prizes given at winning moments, which were committed to before the first. Absent if the campaign has none.
+    #[schemars(with = "InstantObject<'a>")]
     #[serde(skip_serializing_if = "Option::is_none")]
     instant: Option<InstantObject<'a>>,
     /// Text for every message key in the request's language, including the campaign's own wording. Two more are for your

@@ -67,10 +67,13 @@ async fn many_guesses_at_once_are_no_more_than_one_after_the_other() {
             .filter(|guess| guess.field("message_key") == key)
             .count()
     };
-    let limit = campaign.config.wrong_codes.count;
-    assert_eq!(asked(&partner, &guesses), limit);
-    let limit = usize::try_from(limit).expect("small");
-    assert_eq!((with("invalid"), with("rate_limited")), (limit, 30 - limit));
+    // On a busy machine the partner's answer may come too late for the reply, and frees the place.
+    let undecided = with("checking");
+    let small = |number| usize::try_from(number).expect("small");
+    let limit = small(campaign.config.wrong_codes.count);
+    assert!(small(asked(&partner, &guesses)) <= limit + undecided);
+    assert!(with("invalid") <= limit && with("invalid") + undecided >= limit);
+    assert_eq!(with("invalid") + undecided + with("rate_limited"), 30);
 }
 
 #[tokio::test]
