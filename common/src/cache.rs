@@ -1,5 +1,3 @@
-//! A small cache of values that rarely change.
-
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -11,7 +9,7 @@ use crate::lock::Mutex;
 /// Delay of pausing a campaign or revoking a key.
 pub const MAX_AGE: Duration = Duration::from_secs(5);
 
-/// With their read time. Only existing values are kept, so operators bound the size.
+/// Only existing values are kept, so operators bound the size.
 #[derive(Debug)]
 pub struct Cache<K, V>(Mutex<HashMap<K, (Timestamp, Arc<V>)>>);
 

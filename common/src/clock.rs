@@ -1,4 +1,4 @@
-//! The only place that reads the time; everything else takes it as an argument.
+//! The only place that reads the time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

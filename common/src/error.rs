@@ -1,4 +1,4 @@
-//! Callers' mistakes and our own failures. Only `http::reply` turns them into replies.
+//! Only `http::reply` turns errors into replies.
 
 mod store_error;
 
@@ -31,7 +31,7 @@ pub struct Refusal {
     pub code: ErrorCode,
     /// Path such as `claimed.items[0].qty`.
     pub field: Option<String>,
-    /// Ordered as in the reference; only with `validation_failed`.
+    /// Ordered as in the reference.
     pub problems: Vec<FieldProblem>,
     /// Never a value from the request.
     pub detail: Option<String>,
@@ -50,7 +50,7 @@ pub struct FieldProblem {
 }
 
 impl FieldProblem {
-    /// RFC 6901, such as `/claimed/items/0/qty`. Field names need no escaping.
+    /// RFC 6901, such as `/claimed/items/0/qty`.
     pub fn pointer(&self) -> String {
         format!("/{}", self.field.replace(['.', '['], "/").replace(']', ""))
     }

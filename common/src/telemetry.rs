@@ -1,10 +1,7 @@
-//! One line for each request, job and event of `tracing`.
-//!
 //! Lines of requests and jobs are JSON in CloudWatch's embedded metric format (EMF), so metrics
-//! need no call. They have no personal data, code or key.
-//!
-//! A fault that does not fail the request is logged where it happens: `tracing::warn!(error =
-//! telemetry::cause(&error), %subject, "the message was not sent")`.
+//! need no call. They have no personal data, code or key. A fault that does not fail the request is
+//! logged where it happens: `tracing::warn!(error = telemetry::cause(&error), %subject, "the
+//! message was not sent")`.
 
 mod events;
 

@@ -1,4 +1,4 @@
-//! The order in which readers try views of a photo, most promising first.
+//! Readers try the most promising views first.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -1,5 +1,4 @@
-//! The child process: limits its own resources, takes one photo from standard input, and writes
-//! what it finds, or a copy. Failures stay inside this process.
+//! The child process limits its own resources. Failures stay inside it.
 
 use std::env;
 use std::io::{self, Read, Write};
@@ -22,7 +21,7 @@ pub fn serve_if_asked() {
 }
 
 /// Copies a photo and exits, if a [`PhotoReader`](crate::PhotoReader) started this process for it.
-/// Functions do not call it and so lack the encoder.
+/// Functions lack the encoder.
 pub fn copy_if_asked() {
     answer_if_asked(SHOW_VARIABLE, decode_colors, |photo, _| {
         io::stdout()
@@ -87,8 +86,7 @@ fn is_receipt(text: &str) -> bool {
     ReceiptKey::from_payload(text).is_some_and(|key| key.time.is_some())
 }
 
-/// Limits written memory (threads reserve address space) and processor time; disables core dumps,
-/// which would contain the photo.
+/// Limits written memory (threads reserve address space) and processor time; disables core dumps.
 fn limit(job: Job) -> io::Result<()> {
     let limits = [
         (Resource::Data, job.memory_bytes),

@@ -1,6 +1,4 @@
-//! The gray image for the readers, and filters that make codes easier to read.
-
-/// Gray image of `width * height` pixels, row by row, 0 black to 255 white; never empty.
+/// Row by row, 0 black to 255 white; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Luma {
     width: usize,
@@ -9,7 +7,6 @@ pub struct Luma {
 }
 
 impl Luma {
-    /// `None` unless there are `width * height` pixels.
     pub fn new(width: usize, height: usize, pixels: Vec<u8>) -> Option<Self> {
         let fits = width > 0 && width.checked_mul(height) == Some(pixels.len()) && height > 0;
         fits.then_some(Self {
@@ -136,8 +133,7 @@ impl Luma {
             .unwrap_or(&[])
     }
 
-    /// Mean of each pixel's square within the image. The time does not depend on the radius: column
-    /// sums move down, their sum moves right.
+    /// Mean of each pixel's square within the image. The time does not depend on the radius.
     fn means(&self, radius: usize) -> Vec<u8> {
         let mut means = Vec::with_capacity(self.pixels.len());
         let mut columns = vec![0_u32; self.width];

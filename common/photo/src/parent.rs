@@ -1,4 +1,4 @@
-//! The parent process: starts a child for each photo, reads its output, and always ends it.
+//! Starts a child for each photo, and always ends it.
 
 use std::ffi::OsString;
 use std::future::pending;
@@ -35,8 +35,8 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// Generous for one full processor: the whole cascade takes about a second, and 40 million
-    /// pixels take 280 MB in the common formats, as 20 million in colors do.
+    /// The whole cascade takes about a second on one full processor; 40 million pixels take 280 MB
+    /// in the common formats, as 20 million in colors do.
     fn default() -> Self {
         Self {
             deadline: Duration::from_secs(12),
@@ -89,9 +89,8 @@ impl PhotoReader {
         }
     }
 
-    /// Reads the distinct texts of a photo's QR codes in the order found: 1 to 10, of at most 400
-    /// characters. The child stops after the pass that found a receipt, after the last one, or at
-    /// the deadline.
+    /// Distinct texts in the order found: 1 to 10, of at most 400 characters. The child stops after
+    /// the pass that found a receipt, after the last one, or at the deadline.
     pub async fn read(&self, photo: &[u8]) -> Result<Vec<String>, Unreadable> {
         let mut texts = Vec::new();
         let asking = self.ask(JOB_VARIABLE, photo, |output| read_texts(output, &mut texts));
@@ -104,8 +103,7 @@ impl PhotoReader {
         }
     }
 
-    /// Makes a copy that is safe to show: a JPEG file of the pixels alone, upright, of a screen's
-    /// size.
+    /// A JPEG file of the pixels alone, upright, of a screen's size.
     pub async fn copy(&self, photo: &[u8]) -> Result<Vec<u8>, Unreadable> {
         let copied = self.ask(SHOW_VARIABLE, photo, read_copy).await?;
         copied.unwrap_or(Err(Unreadable::TooSlow))
@@ -186,7 +184,7 @@ async fn exchange<T>(input: pipe::Sender, photo: &[u8], read: impl Future<Output
     }
 }
 
-/// Collects texts up to the last line; the reason counts if there are none.
+/// The reason counts if there are no texts.
 async fn read_texts(output: impl AsyncRead + Unpin, texts: &mut Vec<String>) -> Unreadable {
     let mut lines = BufReader::new(output.take(MAX_OUTPUT_BYTES)).lines();
     while let Ok(Some(line)) = lines.next_line().await {

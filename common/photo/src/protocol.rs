@@ -1,6 +1,5 @@
-//! The protocol between parent and child: the job is the child's only environment variable, the
-//! photo its standard input, JSON lines or a copy its standard output. Each text is written at once,
-//! so that the deadline loses none.
+//! The job is the child's only environment variable, the photo its standard input, JSON lines or a
+//! copy its standard output. Each text is written at once, so that the deadline loses none.
 
 use std::time::Duration;
 

@@ -1,5 +1,4 @@
-//! The copy that reviewers see: upright pixels in a new JPEG file without location, device or hidden
-//! data.
+//! Upright pixels in a new JPEG file without location, device or hidden data.
 
 use std::io;
 

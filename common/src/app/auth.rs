@@ -1,5 +1,3 @@
-//! Authentication: finds the API key, its campaign and environment, and applies its rate limit.
-
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,10 +80,9 @@ impl Authenticator {
         })
     }
 
-    /// Checks the Authorization header, then SVC-Campaign, then the key's rate limit.
-    ///
-    /// An unknown key is read first; one batch reads the rest while the rate limit is leased.
-    /// `prefetch` adds the endpoint's records, for the campaign that this environment saw last.
+    /// Checks the Authorization header, then SVC-Campaign, then the key's rate limit. One batch
+    /// reads campaign and more while the rate limit is leased; `prefetch` adds the endpoint's
+    /// records, for the campaign that this environment saw last.
     pub async fn authenticate(
         &self,
         credentials: Credentials<'_>,
@@ -229,7 +226,7 @@ impl Authenticator {
             .with_limits([status]))
     }
 
-    /// Run beside the work on a request, for the next one, which leases itself after a failure.
+    /// Run beside the work on a request, for the next one.
     pub async fn lease_ahead(&self, key: &ApiKeyRecord, now: Timestamp) {
         let leasing = async {
             let quota = self.quota(&key.key_id);

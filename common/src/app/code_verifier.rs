@@ -1,5 +1,3 @@
-//! Verifies codes by code book and record.
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,8 +11,8 @@ use crate::store::batch::{BatchGet, BatchItems};
 use crate::store::code_books::{CodeBooks, NoCodeBook, PrefetchedBook};
 use crate::store::codes::Codes;
 
-/// Maximum age of a book that rejects a code or promises a prize: the delay for new codes and
-/// voided prizes. Wrong codes make each environment read the book at most this often.
+/// Maximum age of a book that rejects a code or promises a prize. Wrong codes make each environment
+/// read the book at most this often.
 pub const FRESH_BOOK_MAX_AGE: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +97,6 @@ impl CodeVerifier {
         Ok(())
     }
 
-    /// A partner's code has none.
     pub fn batch_of(&self, scope: &Scope, key: &CodeKey) -> Option<String> {
         match key {
             CodeKey::Minted(serial) => {
@@ -129,7 +126,7 @@ impl CodeVerifier {
         }
     }
 
-    /// A fresh book decides if a cached one gives [`CodeStatus::Invalid`].
+    /// A cached book never decides [`CodeStatus::Invalid`].
     pub async fn judge(
         &self,
         query: CodeQuery<'_>,
@@ -147,8 +144,7 @@ impl CodeVerifier {
     }
 
     /// `imported_batch` is that of the code's record, if read. Reads the book again if it lacks
-    /// that batch, or promises a prize and is older than [`FRESH_BOOK_MAX_AGE`]. A missing code
-    /// book is an error.
+    /// that batch, or promises a prize and is older than [`FRESH_BOOK_MAX_AGE`].
     pub async fn resolve(
         &self,
         query: CodeQuery<'_>,

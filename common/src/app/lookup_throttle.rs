@@ -1,13 +1,9 @@
 //! Throttles look-ups: the tax authority turns fast callers away, and all environments are one
-//! caller.
-//!
-//! Clocks differ, so an environment takes a slot one interval after it *saw* the previous one, by
-//! its own stopwatch. A slot is taken before it is seen, so look-ups start an interval apart at
-//! least. A waiting environment keeps reading; another's slot starts the interval again.
-//!
-//! Clocks matter only after a pause: a slot older than an interval and [`MAX_CLOCK_DIFFERENCE`]
-//! causes no wait. An operator's clock differs by more, so [`Throttle::on_operators_machine`] waits
-//! longer, and writes its slots with a later time.
+//! caller. Clocks differ, so an environment takes a slot one interval after it *saw* the previous
+//! one, by its own stopwatch. A slot is taken before it is seen, so look-ups start an interval
+//! apart at least. Clocks matter only after a pause: a slot older than an interval and
+//! [`MAX_CLOCK_DIFFERENCE`] causes no wait. An operator's clock differs by more: see
+//! [`Throttle::on_operators_machine`].
 
 use std::time::Duration;
 
@@ -36,11 +32,9 @@ pub struct Throttle {
     min_interval: Duration,
     /// Error of this clock beyond [`MAX_CLOCK_DIFFERENCE`].
     clock_error: Duration,
-    /// By any step of this environment.
     last_seen: Mutex<Option<SeenSlot>>,
 }
 
-/// As first seen here.
 #[derive(Clone, Debug)]
 pub struct SeenSlot {
     slot: Option<Turn>,
@@ -112,8 +106,7 @@ impl Throttle {
         Ok(())
     }
 
-    /// Gives up after `MAX_INTERVALS`, or if it were after `until`. After an error, a slot may stay
-    /// unused.
+    /// Gives up after `MAX_INTERVALS`, or if it were after `until`.
     pub async fn acquire(
         &self,
         scope: &Scope,

@@ -1,5 +1,3 @@
-//! Requests to partners, with their secret, circuit breaker and limit of requests in flight.
-
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
@@ -143,7 +141,6 @@ impl PartnerGateway {
         Ok(Answered { outcome, lease })
     }
 
-    /// The lease expires on its own if this fails.
     pub async fn release(&self, lease: Option<PartnerLease>, subject: SubmissionId) {
         if let Some(lease) = lease
             && let Err(error) = self.leases.release(&lease).await

@@ -1,4 +1,4 @@
-//! One endpoint's limits on phones and address ranges; `auth` has the key's.
+//! `auth` has the key's limit.
 
 use crate::domain::{RateLimitStatus, Timestamp};
 use crate::error::{Error, ErrorCode};

@@ -1,7 +1,5 @@
-//! Shared by the settling functions: a worker leases a step, then writes its result.
-//!
-//! Writes are conditional on the revision, so of two workers one writes. A dead worker's step is
-//! due again after [`STEP_LEASE`](crate::domain::settling::STEP_LEASE).
+//! A worker leases a step, then writes its result, conditional on the revision. A dead worker's
+//! step is due again after [`STEP_LEASE`](crate::domain::settling::STEP_LEASE).
 
 mod turns;
 
@@ -129,8 +127,8 @@ impl Worker {
         self.context.run_logged(job, unreadable).await.map(drop)
     }
 
-    /// `read` is the submission, if it was read: the lease is conditional on its revision. After an
-    /// error, the step is due again later.
+    /// The lease is conditional on the revision of `read`. After an error, the step is due again
+    /// later.
     pub async fn lease(
         &self,
         message: &SettleMessage,

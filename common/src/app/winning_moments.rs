@@ -1,5 +1,5 @@
-//! Winning moments as this environment knows them: the plan never changes, and its state is as old
-//! as the campaign. An entry while nothing is open reads and writes nothing for them.
+//! The plan never changes, and its state is as old as the campaign. An entry while nothing is open
+//! reads and writes nothing for it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,11 +25,9 @@ pub struct WinningMoments {
 
 struct KnownPlan {
     schedule: Schedule,
-    /// Moments of the last day that was asked for.
     moments: Mutex<Option<Arc<DayMoments>>>,
 }
 
-/// The claims of one entry, one after the other.
 pub struct Claims<'a> {
     moments: &'a WinningMoments,
     scope: &'a Scope,
@@ -77,8 +75,7 @@ impl WinningMoments {
         }
     }
 
-    /// Settles; an acceptance without another prize wins if one is open. Returns the submission as
-    /// written.
+    /// An acceptance without another prize wins if one is open. Returns the submission as written.
     pub async fn settle(
         &self,
         store: &SubmissionStore,
@@ -167,10 +164,9 @@ impl KnownPlan {
 }
 
 impl Claims<'_> {
-    /// For a first acceptance without another prize, if one is open. Before a claim, the state is read
-    /// again: a claim that fails costs more.
-    ///
-    /// An error is never a loss: the entry is not written, and its retry decides anew.
+    /// For a first acceptance without another prize. The state is read again before a claim: one
+    /// that fails costs more. An error is never a loss: the entry is not written, and its retry
+    /// decides anew.
     pub async fn next_for(
         &mut self,
         entry: &Submission,
@@ -210,7 +206,6 @@ impl Claims<'_> {
     }
 }
 
-/// The acceptance with the claim's prize.
 #[must_use]
 pub fn won(entry: Submission, claim: Option<&Claim>) -> Submission {
     match claim {

@@ -1,4 +1,4 @@
-//! The deployment's secret in Secrets Manager: fetched at start, kept in memory.
+//! Fetched at start, kept in memory.
 
 use std::collections::HashMap;
 use std::error::Error as StdError;
@@ -34,7 +34,6 @@ struct NotFetched(#[source] Box<dyn StdError + Send + Sync>);
 
 #[derive(Debug)]
 pub struct SecretVersion {
-    /// Stored in records that this version encrypts.
     pub id: String,
     pub secret: DeploymentSecret,
 }
@@ -61,8 +60,7 @@ impl DeploymentSecrets {
         })
     }
 
-    /// Fetches the current version before the first event. After a failure, the first request that
-    /// needs it tries again.
+    /// After a failure, the first request that needs it tries again.
     pub async fn prepare(&self) {
         let failed = |cause: Elapsed| Err(StoreError::new(READING, cause));
         if let Err(error) = timeout(START_TIMEOUT, self.current())
@@ -148,7 +146,6 @@ impl DeploymentSecrets {
         self.known.lock().by_id.get(id).cloned()
     }
 
-    /// Secrets Manager keeps the current version as the previous one.
     pub async fn rotate(&self, word: &str) -> StoreResult<Arc<SecretVersion>> {
         const ACTION: &str = "replacing the deployment's secret";
         let current = self.get(None).await?.and_then(|reply| reply.secret_string);

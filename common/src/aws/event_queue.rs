@@ -1,4 +1,4 @@
-//! The queue of events to deliver, fair between endpoints: a slow one holds up only its own.
+//! A slow endpoint holds up only its own events.
 
 use std::time::Duration;
 

@@ -42,7 +42,7 @@ use crate::telemetry;
 
 pub const MAX_CONCURRENCY: usize = 16;
 
-/// Results are in order, or an error of one of them.
+/// Results are in order.
 pub fn concurrently<T, E>(
     calls: impl IntoIterator<Item = impl Future<Output = Result<T, E>>>,
 ) -> impl Future<Output = Result<Vec<T>, E>> {
@@ -73,8 +73,7 @@ const STS_ENDPOINT: &str = "AWS_ENDPOINT_URL_STS";
 /// longer than the rest of a start.
 const AMAZON_ROOTS: &[u8] = include_bytes!("amazon-roots.pem");
 
-/// Each client is built on first use (a good part of a start), with the endpoint in the
-/// environment, if any.
+/// Each client is built on first use: that is a good part of a start.
 #[derive(Clone)]
 pub struct Aws {
     shared: SdkConfig,
@@ -95,7 +94,6 @@ struct Clients {
     moments_secret: Mutex<Option<Arc<MomentsSecret>>>,
 }
 
-/// A secret that a function fetches before its first event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StartSecret {
     Deployment,
@@ -154,7 +152,7 @@ impl Aws {
         self.clients.dynamodb.get_or_init(new).clone()
     }
 
-    /// Fetches the secrets while connections to DynamoDB open. The first call tries again.
+    /// A failure is left to the first call.
     pub async fn prepare(&self, needed: &[StartSecret]) {
         let deployment = async {
             if needed.contains(&StartSecret::Deployment)

@@ -1,5 +1,3 @@
-//! The secret that winning moments are derived from: fetched at start, kept in memory.
-
 use std::sync::Arc;
 use std::time::Duration;
 

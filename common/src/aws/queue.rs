@@ -1,5 +1,3 @@
-//! One queue of SQS.
-
 use std::time::Duration;
 
 use aws_sdk_sqs::types::{QueueAttributeName, SendMessageBatchRequestEntry};
@@ -26,8 +24,7 @@ impl Queue {
         Self { aws, url }
     }
 
-    /// Sends at most [`MAX_BATCH`], in turn between the groups. Returns the indexes of those that
-    /// the queue did not take.
+    /// Returns the indexes of those that the queue did not take.
     pub(super) async fn send<T: Serialize>(
         &self,
         messages: &[T],

@@ -1,5 +1,4 @@
-//! Queues that wake the settling functions. Lost or repeated messages change nothing: the table
-//! knows which steps are due.
+//! Lost or repeated messages change nothing: the table knows which steps are due.
 
 use std::time::Duration;
 
@@ -59,7 +58,7 @@ impl SettleQueues {
         })
     }
 
-    /// The message arrives when the next step is due; an operator's step gets none.
+    /// An operator's step gets none.
     pub async fn wake(&self, submission: &Submission, now: Timestamp) {
         let Some(pending) = submission.settling.as_ref() else {
             return;

@@ -1,5 +1,5 @@
-//! Public addresses. A partner's host name can point into our own network, so addresses not known
-//! to be public are refused.
+//! Public addresses. A partner's host name can point into our own network, so all others are
+//! refused.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

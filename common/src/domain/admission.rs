@@ -13,7 +13,6 @@ pub enum CodeStatus {
     Redeemed(SubmissionId),
     /// The other phone's submission is not settled.
     HeldByOther(SubmissionId),
-    /// Not genuine, or withdrawn.
     Invalid,
     /// A sentinel asks for it.
     Forced(MessageKey),

@@ -30,11 +30,9 @@ pub struct AuditEntry {
     /// Name that the operator gave.
     pub by: Option<String>,
     pub action: String,
-    /// `None` if the action concerns no single campaign.
+    /// `None` if the action concerns no single one.
     pub campaign: Option<String>,
-    /// `None` if the action concerns both environments or no campaign.
     pub environment: Option<String>,
-    /// Id or pseudonym of the affected record.
     pub subject: Option<String>,
     pub why: Option<String>,
     /// A JSON object, kept as text because the hash covers every character.
@@ -139,7 +137,7 @@ pub struct StoredAuditRow {
     pub day: String,
     /// 0 if the key has no valid number.
     pub sequence: u64,
-    /// `None` if it lacks an attribute, has one of another type, or is of another version.
+    /// `None` if it cannot be read.
     pub row: Option<AuditRow>,
 }
 

@@ -1,5 +1,3 @@
-//! A campaign's configuration, and the rules that depend only on the time.
-
 use std::time::Duration;
 
 use chrono_tz::Tz;
@@ -34,7 +32,7 @@ pub struct Campaign {
     /// Rules for the next plan of winning moments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instant: Option<InstantRules>,
-    /// Operators' lists leave it out, and it takes no entries. Reversible.
+    /// Left out of operators' lists; takes no entries.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub archived: bool,
     /// Endpoints for webhooks, in both environments.

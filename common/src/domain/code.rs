@@ -58,7 +58,6 @@ pub struct Code {
 pub enum CodeForm {
     #[default]
     Folded,
-    /// Typed form with stripped ends.
     Exact,
 }
 
@@ -129,7 +128,7 @@ masked_debug!(Code);
 /// A test code that names its outcome: `TEST-0-<MESSAGE KEY>`. A `.suffix` makes it another code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sentinel {
-    /// Folded with its dashes; tells sentinels apart.
+    /// Folded with its dashes.
     pub identity: String,
     pub outcome: SentinelOutcome,
 }
@@ -140,7 +139,6 @@ pub enum SentinelOutcome {
     Wins,
     /// `unknown` first, accepted some seconds later.
     Slow,
-    /// Never settled.
     Stays(MessageKey),
     Rejected(MessageKey),
 }

@@ -29,7 +29,7 @@ impl CodeList {
             .collect()
     }
 
-    /// The alphabet to the power of the shortest length; saturates at 1.8e19.
+    /// Saturates at 1.8e19.
     pub fn texts(&self) -> u64 {
         let shortest = self.lengths.first().copied().unwrap_or_default();
         self.alphabet().saturating_pow(u32::from(shortest))

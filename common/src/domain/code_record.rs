@@ -1,5 +1,3 @@
-//! Who holds or has redeemed a code.
-
 use sha2::{Digest, Sha256};
 
 use super::{EntrantId, Scope, SubmissionId};

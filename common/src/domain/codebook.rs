@@ -1,7 +1,6 @@
-//! The codes of one scope: minted serial numbers, lengths of codes, batches.
-//!
-//! A minted code is not stored: it is its enciphered serial number. An imported code is looked up.
-//! Each length belongs to minted or to imported codes, whichever came first.
+//! The codes of one scope. A minted code is not stored: it is its enciphered serial number. An
+//! imported code is looked up. Each length belongs to minted or to imported codes, whichever came
+//! first.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +24,6 @@ pub struct CodeBook {
     pub alphabet: Alphabet,
     /// One length for the scope; `None` until codes are minted.
     pub minted_length: Option<u8>,
-    /// Lower serial numbers are taken.
     pub minted: u64,
     /// Oldest first.
     pub batches: Vec<Batch>,
@@ -63,7 +61,6 @@ pub enum Origin {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnfinishedImport {
     pub file: String,
-    /// New codes not yet counted.
     pub left: u64,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_resumed: bool,
@@ -81,15 +78,14 @@ text_enum! {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BookMatch {
     Minted {
-        /// Key of the code in the table.
         serial: u64,
         prize: Option<String>,
     },
     /// Only replays an earlier submission.
-    Withdrawn { serial: u64 },
-    /// Only the table knows.
+    Withdrawn {
+        serial: u64,
+    },
     PerhapsImported,
-    /// Not a code of this scope.
     Unknown,
 }
 
@@ -184,7 +180,7 @@ impl CodeBook {
         hex::encode(mac.finalize().into_bytes())
     }
 
-    /// Odds in one attempt, without withdrawn codes.
+    /// Without withdrawn codes.
     pub fn odds_of_a_guess(&self) -> f64 {
         let of_length = |length| self.odds(self.good_codes(), length);
         self.minted_length.map_or(0.0, of_length)
@@ -194,7 +190,7 @@ impl CodeBook {
         as_f64(codes) / f64::from(self.alphabet.radix()).powi(i32::from(length))
     }
 
-    /// Minted codes that are valid, or will be once their file is written.
+    /// Includes those whose file is not written yet.
     pub fn good_codes(&self) -> u64 {
         self.good_batches()
             .filter(|batch| !batch.origin.is_imported())

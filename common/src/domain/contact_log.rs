@@ -12,7 +12,6 @@ use super::draw::Operator;
 pub const MAX_CALLS: u8 = 3;
 const MIN_BETWEEN_CALLS: Duration = Duration::from_secs(60);
 
-/// Steps of a winner, with the revision of their record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContactLog {
     /// Oldest first. A draw's begins with [`ContactEvent::Drawn`], an instant prize's is empty.
@@ -194,7 +193,7 @@ impl ContactLog {
         self.steps.last().map(|step| step.at)
     }
 
-    /// The time of the next step, by a clock that may be behind that of the last one.
+    /// The clock may be behind that of the last step.
     pub fn step_time(&self, now: Timestamp) -> Timestamp {
         self.changed_at().map_or(now, |last| last.max(now))
     }
@@ -228,7 +227,7 @@ impl ContactLog {
         }
     }
 
-    /// An operator's reason must also fit the entries.
+    /// An operator's reason must fit the entries.
     pub fn after_operator(
         &self,
         step: ContactStep,

@@ -1,5 +1,3 @@
-//! Digests and signatures in hexadecimal, as they are published.
-
 use std::fmt;
 use std::str::FromStr;
 

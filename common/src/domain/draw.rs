@@ -53,7 +53,7 @@ pub struct Draw {
     pub published_at: Option<Timestamp>,
     pub outcome: Option<DrawOutcome>,
     pub contact_changes: u64,
-    /// An operator's request never to draw it, in force once a second one has confirmed it.
+    /// A request never to draw it, in force once a second operator has confirmed it.
     pub abandonment: Option<OperatorDecision>,
 }
 
@@ -91,7 +91,7 @@ impl Draw {
             .is_some_and(|published_at| published_at < self.round_at)
     }
 
-    /// True if two operators have given it up; it has no winners.
+    /// Abandoned by two operators; it has no winners.
     pub fn is_abandoned(&self) -> bool {
         let decision = self.abandonment.as_ref();
         decision.is_some_and(|decision| decision.confirmed.is_some())

@@ -1,7 +1,6 @@
-//! One phone in one scope, and its limits.
-//!
-//! Only guesses are slowed down. Phones are not verified, so anyone can send wrong codes under
-//! another's number: photos are never refused for them, and pending submissions wait.
+//! One phone in one scope. Only guesses are slowed down. Phones are not verified, so anyone can
+//! send wrong codes under another's number: photos are never refused for them, and pending
+//! submissions wait.
 
 use std::time::Duration;
 
@@ -23,7 +22,7 @@ pub struct Entrant {
     /// Oldest first; includes codes that a partner still checks.
     pub wrong_codes: Vec<Timestamp>,
     pub throttled_until: Option<Timestamp>,
-    /// Not yet settled, without those waiting for an operator.
+    /// Without those waiting for an operator.
     pub open_receipts: u32,
     /// Set if only the used limits were kept.
     pub erased_at: Option<Timestamp>,

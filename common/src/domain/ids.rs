@@ -7,7 +7,6 @@ use uuid::Uuid;
 use super::Invalid;
 use super::code::SYMBOLS;
 
-/// Random UUID (version 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ReceiptId(Uuid);
 
@@ -52,7 +51,6 @@ impl SubmissionId {
         Reference(u64::from_be_bytes([0, 0, 0, a, b, c, d, e]))
     }
 
-    /// Distributes submissions evenly.
     pub fn first_byte(self) -> u8 {
         let [first, ..] = self.0.into_bytes();
         first
@@ -104,7 +102,7 @@ impl Reference {
     const COUNT: u64 = 852_891_037_441;
     const BITS: u32 = 40;
 
-    /// All are equally likely, to one part in twenty million.
+    /// Equally likely, to one part in twenty million.
     fn from_random(bytes: [u8; 8]) -> Self {
         Self(u64::from_be_bytes(bytes) % Self::COUNT)
     }

@@ -16,9 +16,9 @@ const PEOPLE_SALT: &[u8] = b"campaign-entry-service/people";
 
 /// Source of a deployment's keys.
 ///
-/// Rotating puts a new word before the secret; code books and webhooks' secrets are encrypted
-/// again, under a key from the whole text. Digests of phones find records, so their key comes from
-/// the last word, which never changes.
+/// Rotating puts a new word before the secret, and code books and webhooks' secrets under a key
+/// from the whole text. Digests of phones find records, so their key comes from the last word,
+/// which never changes.
 #[derive(Clone)]
 pub struct DeploymentSecret {
     code_books: Prk,

@@ -7,14 +7,14 @@
 //!   together stay small, whether two environments or two hundred hold them;
 //! - at most `PERCENT_FOR_ONE` of the limit, the cost of a dead environment.
 //!
-//! A busy environment renews during the last request of its lease, so the next does not wait.
+//! The last request of a lease renews it, so the next does not wait.
 
 use std::time::Duration;
 
 use super::Timestamp;
 
 const LEASE_TIME: Duration = Duration::from_secs(4);
-/// Bound on all leases together, as a share of what is left.
+/// Share of what is left for all leases together.
 const PERCENT_OF_LEFT: u64 = 5;
 /// Added to it, as a share of the limit.
 const PERCENT_OF_LIMIT: u64 = 2;

@@ -1,7 +1,6 @@
 //! Message keys and their texts in English and Swahili.
 //!
-//! Callers branch on the key and may show the text: it fits one SMS of 160 GSM-7 characters and
-//! says what to do next.
+//! A text fits one SMS of 160 GSM-7 characters and says what to do next.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,3 @@
-//! Tanzanian mobile numbers.
-
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};

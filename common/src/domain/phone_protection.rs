@@ -1,6 +1,5 @@
-//! Phones in records: a keyed digest for comparing, an encrypted copy for calling winners.
-//!
-//! Keys come from the secret's oldest word: others would give every phone new records.
+//! Phones in records: a keyed digest for comparing, an encrypted copy for calling winners. Keys
+//! come from the secret's oldest word: others would give every phone new records.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -75,7 +74,7 @@ impl DeploymentSecret {
         hex::encode(self.hmac(&["check"]).as_ref().get(..8).unwrap_or_default())
     }
 
-    /// Bound to the submission. The nonce must be random. Never `None` for a phone's fixed length.
+    /// Bound to the submission. The nonce must be random. Never `None`.
     pub fn encrypt_phone(
         &self,
         scope: &Scope,

@@ -1,6 +1,3 @@
-//! A code's status: [`ResolvedCode::from_book`] gives its record's key, [`ResolvedCode::status`]
-//! compares the record with the caller.
-
 use super::code::{Sentinel, SentinelOutcome};
 use super::code_record::CodeRecord;
 use super::codebook::{BatchStatus, BookMatch, CodeBook};
@@ -72,7 +69,7 @@ impl ResolvedCode {
         })
     }
 
-    /// The key of a code that is no sentinel. Test keys never reach a partner: their codes have none.
+    /// Test keys never reach a partner: their codes have none.
     pub fn key_from_book(
         policy: CodePolicy,
         scope: &Scope,

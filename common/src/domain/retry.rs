@@ -1,6 +1,4 @@
-//! Waits after steps without a decision, until an operator takes over: of look-ups
-//! ([`LookupFailures`]), partners' requests ([`PartnerProgress`]) and unreadable records
-//! ([`unreadable_backoff`]).
+//! Waits after steps without a decision, until an operator takes over.
 
 use std::time::Duration;
 
@@ -20,7 +18,7 @@ const PARTNER_WAITS: [u64; 8] = [5, 15, 30, 60, 120, 300, 900, 1_800];
 const UNREADABLE_WAITS: [u64; 4] = [15, 60, 180, 360];
 /// Share of a wait, either way: spreads submissions that failed together.
 const JITTER: f64 = 0.2;
-/// Submissions that wait for one breaker return within this time after it.
+/// Spread of submissions that wait for one breaker.
 const CIRCUIT_SPREAD: Duration = Duration::from_secs(10);
 const GIVE_UP_AFTER: Duration = Duration::from_hours(24);
 
@@ -80,9 +78,7 @@ pub enum LookupFailure {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LookupFailures {
     pub missing: u32,
-    /// Number in a row.
     pub throttled: u32,
-    /// Number in a row.
     pub trouble: u32,
     pub unanswered_since: Option<Timestamp>,
 }

@@ -45,7 +45,6 @@ pub(super) fn parse_slug(text: &str) -> Option<String> {
     is_slug.then(|| text.to_owned())
 }
 
-/// First part of every record's key: another scope's record cannot even be named.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Scope {
     pub campaign: CampaignSlug,

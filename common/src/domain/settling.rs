@@ -1,5 +1,4 @@
-//! Pending work of a submission: who acts when, and the failures so far. The table lists due
-//! submissions by it.
+//! Pending work of a submission: who acts when.
 
 use std::fmt;
 use std::time::Duration;
@@ -75,7 +74,6 @@ text_enum! {
 #[serde(rename_all = "snake_case")]
 pub enum Assignee {
     Service,
-    /// The service does nothing more.
     Operator,
 }
 
@@ -92,9 +90,7 @@ const MAX_UNFINISHED_ATTEMPTS: u32 = 5;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepLease {
-    /// A step in progress, planned for later, or an operator's.
     NotDue,
-    /// The step may start once this is written.
     Leased(PendingSettlement),
     Exhausted,
 }
@@ -111,7 +107,7 @@ impl PendingSettlement {
         }
     }
 
-    /// The request that writes this asks the partner itself.
+    /// The request that writes this asks itself.
     pub fn asking(now: Timestamp) -> Self {
         Self {
             attempts_started: 1,

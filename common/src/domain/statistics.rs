@@ -1,7 +1,5 @@
-//! Counters of a campaign's submissions and entrants.
-//!
-//! A change adds its new image's counters and subtracts the old one's, so each is a sum over
-//! current records.
+//! A change adds its new image's counters and subtracts the old one's, so each counter is a sum
+//! over current records.
 
 pub mod checkpoint;
 pub mod decision_time;
@@ -113,7 +111,6 @@ impl Amount {
     }
 }
 
-/// No amount is zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters(BTreeMap<Counter, Amount>);
 

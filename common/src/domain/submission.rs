@@ -1,5 +1,4 @@
-//! A submission. [`transition`] settles it, [`approval`] requires two people for some decisions,
-//! [`correction`] undoes decisions, [`spot_check`] has some checked by another person.
+//! A submission, and the rules for changing it.
 
 pub mod approval;
 pub mod correction;
@@ -46,10 +45,9 @@ text_enum! {
 pub struct Submission {
     pub submission_id: SubmissionId,
     pub scope: Scope,
-    /// Stored in the key of the index by entrant.
     #[serde(skip)]
     pub entrant_id: EntrantId,
-    /// For calling a winner; `None` once the person was erased.
+    /// `None` once the person was erased.
     pub phone: Option<StoredPhone>,
     /// `None` if it was refused.
     pub code_key: Option<String>,
@@ -84,14 +82,12 @@ pub struct Submission {
     /// True if the campaign had webhooks at the last change: only such changes are published.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub notify: bool,
-    /// Changes are conditional on it.
     pub revision: u32,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     /// Test time of its request less the real time, in milliseconds. Its own times are shifted by
     /// it, those of its steps are not.
     pub test_shift: Option<i64>,
-    /// For finding the request in the log.
     pub request_id: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<PastState>,
@@ -220,7 +216,6 @@ pub struct DeclaredItem {
 }
 
 impl Submission {
-    /// A submission to be checked, without what it may lack.
     pub fn new(
         submission_id: SubmissionId,
         scope: Scope,
@@ -287,7 +282,7 @@ impl Submission {
         at.shifted(self.test_shift.unwrap_or(0).saturating_neg())
     }
 
-    /// The next revision. Adds the present state to the history, unless it is the latest already.
+    /// Adds the present state to the history, unless it is the latest already.
     #[must_use]
     pub fn changed(&self, now: Timestamp) -> Self {
         let mut history = self.history.clone();
@@ -341,7 +336,7 @@ impl Submission {
         is_accepted(&self.status) && !self.history.iter().any(|past| is_accepted(&past.status))
     }
 
-    /// The state after each acceptance, with the decision if a person took it.
+    /// With the decision if a person took it.
     pub fn acceptances(&self) -> impl Iterator<Item = PastState> {
         let states = self.history.iter().cloned().chain([self.state_now()]);
         let mut before = None;
@@ -384,8 +379,7 @@ impl Submission {
         }
     }
 
-    /// Removes personal data once retention is over, except the pseudonym that limits and codes
-    /// refer to. `None` while the phone is needed.
+    /// Keeps the pseudonym that limits and codes refer to. `None` while the phone is needed.
     #[must_use]
     pub fn past_retention(&self) -> Option<Self> {
         let is_settled = self.status.is_terminal() && self.approval.is_none();

@@ -56,7 +56,6 @@ impl Timestamp {
         Self::from_millis(self.as_millis().saturating_sub(millis(span)))
     }
 
-    /// Later by this many milliseconds, or earlier.
     pub fn shifted(self, millis: i64) -> Self {
         Self::from_millis(self.as_millis().saturating_add(millis))
     }

@@ -1,5 +1,3 @@
-//! An instant prize that was won, and the log of calls to its winner.
-
 use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
@@ -34,16 +32,13 @@ text_enum! {
     }
 }
 
-/// Counted in the plan's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WonMoment {
-    /// Its commitment.
     pub plan: Digest,
-    /// Index in the plan's prizes.
     pub prize: usize,
 }
 
-/// The record of a win: one for each acceptance with an instant prize.
+/// One for each acceptance with an instant prize.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Win {
     pub scope: Scope,
@@ -52,10 +47,8 @@ pub struct Win {
     pub reference: Reference,
     pub prize: String,
     pub source: WinSource,
-    /// Of its code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<String>,
-    /// Of a winning moment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moment: Option<WonMoment>,
     #[serde(flatten)]
@@ -71,7 +64,6 @@ impl Deref for Win {
 }
 
 impl Win {
-    /// The win of a change that accepts a submission with an instant prize.
     pub fn new(before: Option<&Submission>, after: &Submission) -> Option<Self> {
         let is_accepted = |one: &Submission| one.status.state() == State::Accepted;
         if before.is_some_and(is_accepted) || !is_accepted(after) {

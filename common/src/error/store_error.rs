@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::types::error::{
 
 use crate::domain::phone_protection::PhoneNotEncrypted;
 
-/// A failed call to AWS, or an unreadable response. Callers see an opaque error.
+/// Callers see an opaque error.
 #[derive(Debug, thiserror::Error)]
 #[error("{action} failed")]
 pub struct StoreError {
@@ -91,7 +91,7 @@ impl StoreError {
         })
     }
 
-    /// True if the same call can succeed later: throttling, no secret, no code book, a newer
+    /// Throttling, no secret, no code book, or a newer build's record.
     /// build's record.
     pub fn is_temporary(&self) -> bool {
         let is_slow_down = |metadata: &ErrorMetadata| metadata.code() == Some("SlowDown");

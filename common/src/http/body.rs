@@ -1,5 +1,3 @@
-//! JSON bodies. [`super::fields`] reads the fields.
-
 use serde_json::{Map, Number, Value};
 use sha2::{Digest, Sha256};
 
@@ -15,7 +13,6 @@ const MAX_BYTES: usize = 64 * 1024;
 pub struct JsonBody(Map<String, Value>);
 
 impl JsonBody {
-    /// Takes a JSON object sent as `application/json`.
     pub fn parse(request: &Request) -> Result<Self, Error> {
         let content_type = request.header("content-type").unwrap_or_default();
         if !is_json(content_type) {
@@ -48,7 +45,7 @@ impl JsonBody {
         hex::encode(hasher.finalize())
     }
 
-    /// `read` returns `None` if a field that it needs was refused.
+    /// `None` if a field that it needs was refused.
     pub fn read<T>(&self, read: impl FnOnce(&Fields<'_>) -> Option<T>) -> Result<T, Error> {
         let problems = Problems::default();
         let value = read(&Fields::new(&self.0, &problems));
@@ -73,8 +70,8 @@ fn by_value(number: &Number) -> String {
     }
 }
 
-/// Different values never give the same bytes: each part begins with kind and length, and fields
-/// are sorted.
+/// Different values never give the same bytes: each part begins with kind and length; fields are
+/// sorted.
 fn digest_value(value: &Value, hasher: &mut Sha256) {
     match value {
         Value::Object(object) => digest_object(object, hasher),

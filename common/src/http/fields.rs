@@ -38,8 +38,8 @@ impl Problems {
     }
 }
 
-/// `None` stands for an absent, null or wrong field; a wrong one becomes a problem. Read in the
-/// order of the reference: the first problem decides the error.
+/// `None` stands for an absent, null or wrong field. Fields are read in the order of the reference:
+/// the first problem decides the error.
 #[derive(Clone)]
 pub struct Fields<'a> {
     object: &'a Map<String, Value>,
@@ -87,7 +87,6 @@ impl<'a> Fields<'a> {
         read(self, name)
     }
 
-    /// Surrounding white space is removed, control characters are refused.
     pub fn text(&self, name: &str, chars: RangeInclusive<usize>) -> Option<&'a str> {
         let text = self.value(name)?.as_str().map(str::trim);
         if text.is_some_and(|text| text.contains(char::is_control)) {

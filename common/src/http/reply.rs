@@ -1,4 +1,4 @@
-//! Replies: the only place where errors become statuses and bodies get their headers.
+//! The only place where errors become statuses.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub struct Reply {
 #[derive(Clone, Debug, Default)]
 pub struct LogFields {
     pub metrics: Vec<(&'static str, u64)>,
-    /// Causes of a failure that does not affect the reply, outermost first.
+    /// Of a failure that does not affect the reply, outermost first.
     pub error_chain: Vec<String>,
 }
 
@@ -81,7 +81,6 @@ impl Reply {
         }
     }
 
-    /// Marks the result of an earlier attempt with the same Idempotency-Key.
     #[must_use]
     pub fn idempotent_replayed(self) -> Self {
         self.with_header(IDEMPOTENT_REPLAYED, "true".to_owned())
@@ -145,7 +144,7 @@ impl Reply {
     pub fn into_response(mut self, request_id: &str) -> Response<Body> {
         self.headers
             .extend(rate_limit_headers::headers(&self.limits));
-        // Pages of the reference set their own value; replies of the API are never stored.
+        // Pages of the reference set their own value.
         self.headers
             .entry("cache-control")
             .or_insert_with(|| "no-store".to_owned());

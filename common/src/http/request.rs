@@ -74,7 +74,6 @@ impl Request {
         JsonBody::parse(self)
     }
 
-    /// The consumer's network, otherwise the calling server's.
     pub fn client_network(&self) -> String {
         match (
             self.header(SVC_CLIENT_IP).and_then(client_ip),
@@ -86,8 +85,7 @@ impl Request {
         }
     }
 
-    /// Time of `SVC-Test-Time`, refused if it cannot count: a forgotten header must not pass
-    /// unseen.
+    /// Refused if it cannot count: a forgotten header must not pass unseen.
     pub fn test_time(
         &self,
         environment: Environment,
@@ -122,7 +120,7 @@ impl Request {
             .ok()
     }
 
-    /// True if limits unintentionally count all consumers of the caller together.
+    /// If true, limits count all consumers of the caller together.
     pub fn has_malformed_client_ip(&self) -> bool {
         self.header(SVC_CLIENT_IP)
             .is_some_and(|value| client_ip(value).is_none())
@@ -136,7 +134,7 @@ const MAX_TEST_SHIFT: Duration = Duration::from_hours(731 * 24);
 const TEST_TIME_FIX: &str = "Send `SVC-Test-Time` with a test key only, such as `2026-12-31T23:59:59Z` or with another \
                              offset, at most two years from now; or leave it out.";
 
-/// Proxies write lists: IPv6 may have brackets and a zone, any address a port.
+/// Proxies write lists; IPv6 may have brackets and a zone, any address a port.
 fn client_ip(value: &str) -> Option<IpAddr> {
     let first = value.split(',').next()?.trim();
     let is_port = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

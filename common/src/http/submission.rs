@@ -109,7 +109,7 @@ impl<'a> ReceiptRecordObject<'a> {
 }
 
 impl<'a> SubmissionObject<'a> {
-    /// `replayed` marks an earlier submission, found by its code and phone.
+    /// An earlier submission, found by its code and phone, is `replayed`.
     pub fn new(
         submission: &'a Submission,
         campaign: &'a Campaign,

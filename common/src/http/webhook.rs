@@ -62,7 +62,6 @@ struct EventData {
     entries: u32,
 }
 
-/// Marks a field as optional.
 fn is_ping<T>(_field: &T) -> bool {
     false
 }

@@ -1,6 +1,5 @@
-//! Events of API Gateway's HTTP API (payload format 2.0), and their replies. An event that
-//! `lambda_http` cannot read is parsed again without the unreadable parts, so that every caller
-//! gets the contract's shape.
+//! An event that `lambda_http` cannot read is parsed again without the unreadable parts, so that
+//! every caller gets the contract's shape.
 
 use std::panic::catch_unwind;
 

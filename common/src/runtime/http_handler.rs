@@ -1,6 +1,3 @@
-//! Handles API requests: checks the key, runs the endpoint, replies in the contract's shape, logs
-//! one line.
-
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::str::FromStr;
@@ -108,7 +105,7 @@ pub trait Endpoint: Send + Sync + Sized + 'static {
     fn connect(context: &AppContext) -> Result<Self, ConfigError>;
 
     /// Adds the endpoint's records to a batch that is read because nothing recent is known of the
-    /// key. `campaign` is the last one seen.
+    /// key.
     fn prefetch(
         &self,
         _request: &Request,
@@ -121,7 +118,7 @@ pub trait Endpoint: Send + Sync + Sized + 'static {
     fn handle(&self, request: ApiRequest) -> impl Future<Output = Result<Reply, Error>> + Send;
 }
 
-/// Well below API Gateway's timeout. Bounds the check of the key and everything that can take long.
+/// Well below API Gateway's timeout.
 pub const REQUEST_BUDGET: Duration = Duration::from_secs(10);
 
 /// Below the Lambda timeout, so that callers get the contract's error.

@@ -1,4 +1,4 @@
-//! The `api_keys` table: permissions by the SHA-256 of a key, which is not stored.
+//! Permissions by the SHA-256 of a key, which is not stored.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -34,7 +34,6 @@ pub struct ApiKeyRecord {
     pub label: Option<String>,
     pub per_minute: u32,
     pub created_at: Timestamp,
-    /// Set at issue, or when another key replaced it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub valid_until: Option<Timestamp>,
     /// Absent, not null, before that: a condition checks it.
@@ -102,7 +101,7 @@ impl ApiKeys {
             .await
     }
 
-    /// Ends the old key; false if that was revoked or has an end.
+    /// False if the old key was revoked or has an end.
     pub async fn roll(
         &self,
         old: &KeyHash,

@@ -1,7 +1,5 @@
-//! The `audit` table: the audit log by UTC day and row number. Rows never change.
-//!
-//! PartiQL's INSERT never replaces an item and has its own IAM permission, so a role can add rows
-//! without changing any. The end of the log is a separate item.
+//! The audit log by UTC day and row number. Rows never change: PartiQL's INSERT never replaces an
+//! item and has its own IAM permission. The end of the log is a separate item.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -26,7 +24,6 @@ use crate::domain::audit::{AuditEntry, AuditHead, AuditRow, StoredAuditRow};
 use crate::lock::Mutex;
 use crate::random;
 
-/// A UTC day, `YYYY-MM-DD`, or [`HEAD`].
 pub const KEY: &str = "day";
 pub const SORT: &str = "sequence";
 pub const VARIABLE: &str = "AUDIT_TABLE";
@@ -118,7 +115,6 @@ impl AuditLog {
         items.into_iter().map(stored).collect()
     }
 
-    /// Reads one item, as an administrator may.
     pub async fn scan_one(&self) -> StoreResult<()> {
         let mut items = pin!(items(pages(self.table.scan().limit(1), 1, READING)));
         items.try_next().await.map(drop)

@@ -13,7 +13,6 @@ pub(crate) struct Place {
     pub(super) table: String,
     pub(super) key_name: &'static str,
     pub(super) key: String,
-    /// Attribute and value of a sort key.
     pub(super) sort: Option<(&'static str, &'static str)>,
 }
 
@@ -46,8 +45,7 @@ impl BatchGet {
         self.send_until(client, action, None).await
     }
 
-    /// Repeats reads of throttled tables until the deadline, then fails as
-    /// [`StoreError::is_throttled`].
+    /// Throttled reads are repeated until the deadline, then fail as [`StoreError::is_throttled`].
     pub(crate) async fn send_until(
         self,
         client: &Client,

@@ -1,11 +1,8 @@
-//! Circuit breakers in the `coordination` table, for campaigns' partners and endpoints of webhooks.
-//!
-//! A breaker opens after failures of several subjects (submissions or events) in a row, and lets a
-//! probe through after a wait. A subject that always fails counts once, and is no probe while
-//! another waits.
-//!
-//! An environment that saw no failures does not read the breaker for a second. Its answer to a
-//! request sent after the breaker opened clears no failures of others.
+//! Circuit breakers for campaigns' partners and endpoints of webhooks. One opens after failures of
+//! several subjects (submissions or events) in a row, and lets a probe through after a wait. A
+//! subject that always fails counts once, and is no probe while another waits. An environment that
+//! saw no failures does not read the breaker for a second. Its answer to a request sent after the
+//! breaker opened clears no failures of others.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,12 +22,11 @@ const MAX_FAILURES: usize = 5;
 const FIRST_OPEN_TIME: Duration = Duration::from_secs(5);
 const MAX_PARTNER_OPEN_TIME: Duration = Duration::from_mins(10);
 const MAX_ENDPOINT_OPEN_TIME: Duration = Duration::from_hours(1);
-/// Time for a probe before another is let through.
 const PROBE_LEASE: Duration = Duration::from_secs(30);
 /// The probe's reservation for a submission that has not failed: its next step is up to ten seconds
 /// after the wait, and its message may be late.
 const UNTRIED_GRACE: Duration = Duration::from_secs(90);
-/// Time without reading a breaker that had no failures.
+/// Age up to which a closed breaker is not read.
 const MAX_CLOSED_AGE: Duration = Duration::from_secs(1);
 const READING: &str = "reading a breaker";
 const CLOSING: &str = "closing a breaker";
@@ -39,7 +35,7 @@ const SLOW_UNTIL: &str = "slow_until";
 const SLOW_TIME: Duration = Duration::from_mins(2);
 const SLOW_ANSWERS: &str = "slow_answers";
 const COUNTED_UNTIL: &str = "slow_counted_until";
-/// Slow answers within [`COUNTED_TIME`]; a single one is a hiccup.
+/// A single one is a hiccup.
 const MIN_SLOW_ANSWERS: u32 = 5;
 const COUNTED_TIME: Duration = Duration::from_secs(10);
 const OPEN_UNTIL: &str = "open_until";
@@ -51,11 +47,8 @@ const RETENTION: Duration = Duration::from_hours(24);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BreakerPermit {
-    /// Ask, then record the outcome with this grant.
     Granted(Grant),
-    CircuitOpen {
-        retry_at: Timestamp,
-    },
+    CircuitOpen { retry_at: Timestamp },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,11 +120,9 @@ impl Breakers {
         update.remove([FAILED, FAILED_PROBES, OPEN_UNTIL, UNTRIED_UNTIL])
     }
 
-    /// `breaker` names the campaign or endpoint; `was_tried` if an earlier request of the subject
-    /// went unanswered. After the wait, one of many callers is granted.
-    ///
-    /// A timeline of two: both read that the wait is over; the first moves its end; the second's
-    /// condition fails.
+    /// After the wait, one of many callers is granted; `was_tried` if an earlier request of the
+    /// subject went unanswered. A timeline of two: both read that the wait is over; the first moves
+    /// its end; the second's condition fails.
     pub async fn acquire(
         &self,
         breaker: &str,
@@ -209,7 +200,7 @@ impl Breakers {
             .map(drop)
     }
 
-    /// Several in a row mark the breaker as slow, so that others are not held up.
+    /// Several in a row mark the breaker as slow.
     pub async fn record_slow(&self, breaker: &str, now: Timestamp) -> StoreResult<()> {
         const ACTION: &str = "counting a slow answer";
         self.closed.set(&breaker.to_owned(), now, None);

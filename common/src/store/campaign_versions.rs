@@ -1,7 +1,5 @@
-//! The `campaign_versions` table: each campaign's configuration after every change.
-//!
-//! Revisions count up, so versions are found by key. The pause switch makes a revision without a
-//! version.
+//! Each campaign's configuration after every change. Revisions count up, so versions are found by
+//! key. The pause switch makes a revision without a version.
 
 use serde::{Deserialize, Serialize};
 

@@ -30,7 +30,6 @@ pub struct StoredCampaign {
     #[serde(flatten)]
     pub campaign: Campaign,
     pub revision: u64,
-    /// `None` if a campaign file made the last change.
     #[serde(rename = "pause_change")]
     pub pause: Option<PauseChange>,
     #[serde(skip)]
@@ -124,7 +123,6 @@ impl Campaigns {
             .bind(":max", Endpoint::MAX_PER_SCOPE)
     }
 
-    /// Part of removing an endpoint.
     pub(crate) fn remove_webhook(&self, scope: &Scope) -> Write {
         let update = self.count_webhook(scope, -1);
         update.when("#webhooks > :none").bind(":none", 0)

@@ -1,5 +1,3 @@
-//! The `code_books` table: each scope's code book, written by operators alone, its keys encrypted.
-
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -52,7 +50,6 @@ fn is_mixed(alphabet: &Alphabet) -> bool {
     *alphabet == Alphabet::Mixed
 }
 
-/// Changes are conditional on this revision.
 #[derive(Clone, Debug)]
 pub struct StoredBook {
     pub book: CodeBook,

@@ -1,5 +1,3 @@
-//! The `codes` table: the submissions that hold or redeemed a code, and imported codes.
-//!
 //! No code is in clear: keys are a minted code's serial number, an imported one's keyed digest, or
 //! a digest of sentinel and phone.
 
@@ -15,7 +13,6 @@ use super::{
 use crate::domain::code_record::CodeRecord;
 use crate::domain::{CodeHold, CodeKey, CodeLookup, EntrantId, Scope, SubmissionId, Timestamp};
 
-/// Scope and [`CodeKey`].
 pub const KEY: &str = "code";
 pub const VARIABLE: &str = "CODES_TABLE";
 
@@ -28,7 +25,7 @@ const BATCH: &str = "batch_name";
 
 const HOLD: [&str; 4] = [ENTRANT, HOLDER, REDEEMED, "claimed_at"];
 
-/// Entrant of a revoked submission's code; no phone has this digest.
+/// No phone has this digest.
 const REVOKED_HOLDER: &str = "revoked";
 
 #[derive(Deserialize)]
@@ -153,7 +150,6 @@ impl Codes {
         })
     }
 
-    /// Imported codes stay imported.
     pub async fn clear(&self, scope: &Scope) -> StoreResult<u64> {
         const ACTION: &str = "freeing codes";
         let change = async |item: Item| {

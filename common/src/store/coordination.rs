@@ -1,4 +1,4 @@
-//! The `coordination` table: rate limits, breakers, leases, turns and locks. Every record expires.
+//! Every record expires.
 
 use aws_sdk_dynamodb::Client;
 

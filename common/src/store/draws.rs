@@ -1,7 +1,5 @@
-//! The `draws` table: draws and their winners, written by operators alone.
-//!
-//! A scope's partition has draws, `draw#week-03`, and contacts, `contact#week-03#0#17` with padded
-//! numbers. The freeze lock has its own.
+//! Draws and their winners. A scope's partition has draws, `draw#week-03`, and contacts,
+//! `contact#week-03#0#17` with padded numbers. The freeze lock has its own.
 
 use std::time::Duration;
 
@@ -57,7 +55,7 @@ impl Draws {
         self.read(scope.to_string(), "contact#").await
     }
 
-    /// Draws whose entries still decide about prizes: all phones stay.
+    /// Draws whose entries still decide about prizes.
     pub async fn unfinished(&self, scope: &Scope, now: Timestamp) -> StoreResult<Vec<Draw>> {
         // First: a draw has all its winners before its outcome.
         let mut draws = self.list(scope).await?;
@@ -135,8 +133,8 @@ impl Draws {
         transaction::write_one(update.when(NOT_ABANDONED), WRITING).await
     }
 
-    /// Records a request or its confirmation. False if its run was finished, its contacts changed
-    /// since `draw` was read, or it is abandoned.
+    /// False if its run was finished, its contacts changed since `draw` was read, or it is
+    /// abandoned.
     pub async fn abandon(
         &self,
         scope: &Scope,
@@ -152,7 +150,7 @@ impl Draws {
             .await
     }
 
-    /// Removes a request. False if it was confirmed or replaced.
+    /// False if it was confirmed or replaced.
     pub async fn keep(
         &self,
         scope: &Scope,

@@ -1,4 +1,4 @@
-//! Keys that are stored encrypted, under a version of the deployment's secret that the record names.
+//! The record names the version of the secret.
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;

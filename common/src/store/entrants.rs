@@ -1,5 +1,3 @@
-//! The `entrants` table: counts, wrong codes and blocks of one phone in one scope, by its digest.
-
 mod blocklist;
 mod erasure;
 mod merge;
@@ -26,7 +24,6 @@ pub use self::blocklist::{
     BLOCKED, BLOCKED_SCOPE, BLOCKLIST, BlockChange, BlockedPhone, KnownEntrant,
 };
 
-/// Scope and [`EntrantId`].
 pub const KEY: &str = "entrant";
 pub const VARIABLE: &str = "ENTRANTS_TABLE";
 
@@ -63,7 +60,6 @@ pub(crate) struct CountChange<'a> {
     pub(crate) entries: i64,
     pub(crate) open_receipts: i32,
     pub(crate) wrong_codes: Option<WrongCodeLogUpdate<'a>>,
-    /// Counts towards its caps.
     pub(crate) claim: Option<&'a Claim>,
 }
 
@@ -234,7 +230,7 @@ impl Entrants {
         self.table.read_all(scan, "reading all entrants", Ok)
     }
 
-    /// Deletes all phones but the blocklist; returns their number.
+    /// Deletes all phones but the blocklist.
     pub async fn clear(&self, scope: &Scope) -> StoreResult<u64> {
         const ACTION: &str = "forgetting entrants";
         let change = async |item: Item| {

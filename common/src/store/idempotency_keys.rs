@@ -1,4 +1,4 @@
-//! The `idempotency_keys` table: the record created under each Idempotency-Key, for 30 days.
+//! Records are kept for 30 days.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -11,7 +11,6 @@ use super::write::Write;
 use super::{Item, StoreResult, from_record};
 use crate::domain::{IdempotencyKey, ReceiptId, Scope, SubmissionId, Timestamp};
 
-/// Scope, endpoint and Idempotency-Key.
 pub const KEY: &str = "request";
 pub const VARIABLE: &str = "IDEMPOTENCY_KEYS_TABLE";
 
@@ -23,7 +22,7 @@ const RETENTION: Duration = Duration::from_hours(720);
 /// condition fails and returns the record; 30 days later the condition holds again.
 const FREE: &str = "attribute_not_exists(#request) OR expires_at <= :now";
 
-/// Id of a created record. A receipt and its submission may share a key.
+/// A receipt and its submission may share a key.
 pub trait IdempotentRecordId: Copy + Display + Serialize + DeserializeOwned {
     const OPERATION: &str;
 }

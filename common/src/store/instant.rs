@@ -1,4 +1,4 @@
-//! The `instant` table. A scope's wins are in the partition `…#wins`, by time of acceptance.
+//! A scope's wins are in the partition `…#wins`, by time of acceptance.
 
 use super::table::all;
 use super::write::Write;
@@ -18,14 +18,12 @@ store! {
 }
 
 impl Wins {
-    /// Transaction item of the acceptance.
     pub fn create(&self, win: &Win) -> Write {
         let put = self.table.put(part(&win.scope), win);
         put.sort(SORT, record(win.accepted_at, win.submission_id))
             .when_absent(SORT)
     }
 
-    /// Conditional on the revision.
     pub fn change(&self, before: &Win, after: &Win) -> Write {
         self.table
             .update(part(&before.scope))
@@ -48,7 +46,7 @@ impl Wins {
         items.map(|item| from_record(item, READING)).collect()
     }
 
-    /// The wins of a submission, one for each time that it was accepted with a prize.
+    /// One for each time that it was accepted with a prize.
     pub async fn of_submission(&self, submission: &Submission) -> StoreResult<Vec<Win>> {
         let mut wins = Vec::new();
         if submission.prize_won().is_none() {
@@ -64,7 +62,6 @@ impl Wins {
         Ok(wins)
     }
 
-    /// Deletes a scope's wins, with its other test data.
     pub async fn clear(&self, scope: &Scope) -> StoreResult<u64> {
         let mut deleted = 0;
         for win in self.list(scope).await? {

@@ -1,4 +1,4 @@
-//! Plans of winning moments in the table `instant`: `…#plan` by commitment, and `…#state`.
+//! Plans in the partition `…#plan`, by commitment, and `…#state`.
 
 use super::batch::{BatchGet, BatchItems, Found, Place};
 use super::instant::SORT;
@@ -25,7 +25,7 @@ impl Plans {
         found.map(|item| from_record(item, READING)).transpose()
     }
 
-    /// All plans that were published, in no order.
+    /// Unordered.
     pub async fn list(&self, scope: &Scope) -> StoreResult<Vec<StoredPlan>> {
         let values = [(":part", text(plan_key(scope)))];
         let query = self.table.query("#part = :part", values);
@@ -38,7 +38,8 @@ impl Plans {
         found.map(read_state).transpose()
     }
 
-    /// The plan, the state that points to it, and the campaign's `mark`, by which entries look for it. False if the state changed since `before`.
+    /// Writes plan, state and the campaign's `mark`, by which entries look for it. False if the
+    /// state changed since `before`.
     pub async fn create(
         &self,
         scope: &Scope,

@@ -1,7 +1,5 @@
-//! The tables: a file for each kind of record, with its expressions. `submission_writes` combines
-//! items of transactions ([`Write`]).
-//!
-//! Calls fail with a [`StoreError`] if DynamoDB does not answer or a record cannot be read.
+//! The tables: a file for each kind of record, with its expressions. Calls fail with a
+//! [`StoreError`] if DynamoDB does not answer or a record cannot be read.
 
 #[macro_use]
 mod table;
@@ -50,7 +48,7 @@ use crate::domain::Timestamp;
 use crate::error::{During, StoreError, StoreResult, Throttled, UnreadableRecord};
 use crate::telemetry;
 
-/// Segments read at once; more are throttled sooner.
+/// More are throttled sooner.
 pub const SEGMENTS: i32 = 8;
 
 pub type Item = HashMap<String, AttributeValue>;

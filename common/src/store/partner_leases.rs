@@ -1,7 +1,6 @@
-//! Leases in the `coordination` table limit a campaign's requests in flight to its partner.
-//!
-//! Numbered leases spread over items, so that none is written too often. A dead environment's lease
-//! expires. A fast clock allows one request too many.
+//! Limits a campaign's requests in flight to its partner. Numbered leases spread over items, so
+//! that none is written too often. A dead environment's lease expires. A fast clock allows one
+//! request too many.
 
 use std::time::Duration;
 
@@ -34,10 +33,8 @@ enum Tried {
 }
 
 impl PartnerLeases {
-    /// Takes one of `max` leases; `None` if all that were tried are taken. `chance` gives random
-    /// numbers from 0 to 1, which spread environments.
-    ///
-    /// Costs one write while most leases are free, four at most.
+    /// `None` if all that were tried are taken. `chance` gives random numbers from 0 to 1, which
+    /// spread environments. Costs one write while most leases are free.
     pub async fn take(
         &self,
         scope: &Scope,

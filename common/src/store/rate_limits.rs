@@ -1,5 +1,3 @@
-//! Rate limits in the `coordination` table: logs of sliding windows, and counters of keys.
-
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -52,13 +50,9 @@ pub enum RateLimitDecision {
 
 impl RateLimits {
     /// Counts one hit in several sliding windows, if all have room; a refused hit counts in none.
-    ///
     /// Below the limit, the hit is appended without reading the log. At the limit, the condition
     /// fails and returns the log: the hit is refused, or replaces expired hits of the unchanged
-    /// log.
-    ///
-    /// A single limit takes a plain update, which returns its status; of several, only those whose
-    /// log was returned have one.
+    /// log. Of several limits, only those whose log was returned have a status.
     pub async fn hit(
         &self,
         limits: &[RateLimitRule],

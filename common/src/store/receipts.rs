@@ -1,5 +1,3 @@
-//! The `receipts` table: receipts by id, purchases' submissions by verification code.
-
 use std::time::Duration;
 
 use super::batch::Place;
@@ -13,7 +11,6 @@ use crate::domain::{
 };
 use crate::store::idempotency_keys::{self, IdempotencyKeys, IdempotencyRecord};
 
-/// Scope and receipt id, or scope and purchase.
 pub const KEY: &str = "id";
 pub const VARIABLE: &str = "RECEIPTS_TABLE";
 
@@ -46,7 +43,6 @@ store! {
 }
 
 impl Receipts {
-    /// Returns a used Idempotency-Key's record instead.
     pub async fn create(
         &self,
         receipt: &Receipt,
@@ -112,7 +108,6 @@ impl Receipts {
         item.map(|item| owner(&item, action)).transpose()
     }
 
-    /// Returns an earlier submission with the same bytes; `rejected` no longer counts.
     pub async fn claim_photo(
         &self,
         scope: &Scope,
@@ -188,7 +183,6 @@ impl Receipts {
         put.set(SUBMISSION, submission).set("claimed_at", now)
     }
 
-    /// With their photos; returns their number.
     pub async fn clear(&self, scope: &Scope, photos: &Photos) -> StoreResult<u64> {
         const ACTION: &str = "deleting receipts";
         let change = async |item: Item| {

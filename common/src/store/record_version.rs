@@ -1,7 +1,5 @@
-//! The version of a record's format.
-//!
-//! A build reads its own and all earlier versions. A version increases only for a form that the
-//! previous build cannot read, which leaves the record alone: see `infra/docs/records.md`.
+//! A build reads its own and all earlier versions of a record's format. A version increases only
+//! for a form that the previous build cannot read: see `infra/docs/records.md`.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 
@@ -12,7 +10,6 @@ pub const ATTRIBUTE: &str = "record_version";
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordVersion(u32);
 
-/// Version of kinds whose form has not changed.
 pub(crate) const FIRST: RecordVersion = RecordVersion(1);
 
 impl RecordVersion {

@@ -1,5 +1,4 @@
-//! The `retention` table: the progress of deleting campaigns' personal data, written by
-//! `sweep-unsettled` alone.
+//! The progress of deleting campaigns' personal data.
 
 use std::time::Duration;
 
@@ -10,7 +9,6 @@ use super::StoreResult;
 use super::table_pages::Position;
 use crate::domain::{Campaign, CampaignSlug, Environment, PersonalData, Timestamp};
 
-/// A slug, or `#schedule`.
 pub const KEY: &str = "campaign";
 pub const VARIABLE: &str = "RETENTION_TABLE";
 /// No slug has a `#`.
@@ -19,10 +17,10 @@ const SCHEDULE: &str = "#schedule";
 /// Photos still arrive after a campaign's end.
 const PHOTOS_REPEAT: Duration = Duration::from_hours(7 * 24);
 pub const LOOK_INTERVAL: Duration = Duration::from_hours(1);
-/// Wait when some submissions were left: all are read again.
+/// All submissions are read again after this.
 const REREAD_INTERVAL: Duration = Duration::from_hours(24);
 
-/// Replaced by a change; 0 before the first.
+/// `revision` is replaced by a change; 0 before the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revised<T> {
     pub revision: u64,
@@ -47,9 +45,7 @@ pub struct Deletion {
     pub data: PersonalData,
     /// A moved end starts a new deletion.
     pub end: Timestamp,
-    /// Photos deleted, or submissions without personal data.
     pub done: u64,
-    /// Submissions that could not be changed yet.
     pub left: u64,
     pub position: Position,
     pub postponed: Option<Postponement>,

@@ -1,5 +1,4 @@
-//! Locks of submissions under review, in the `coordination` table. A lock is a separate record, so
-//! settling continues. It expires when its reviewer leaves.
+//! Locks of submissions under review. A lock is a separate record, so settling continues.
 
 use std::time::Duration;
 
@@ -29,7 +28,7 @@ store! {
 }
 
 impl ReviewLocks {
-    /// Locks, or renews. A holder is one screen of one reviewer.
+    /// A holder is one screen of one reviewer.
     pub async fn acquire(
         &self,
         scope: &Scope,

@@ -1,5 +1,3 @@
-//! The `numbers` table: counters, and a checkpoint for each shard of the streams.
-
 pub mod recount;
 
 use std::time::Duration;
@@ -46,11 +44,9 @@ store! {
 }
 
 impl Statistics {
-    /// Adds a step's amounts and moves the checkpoint, if it is `before`; then deletes empty regions and
-    /// branches.
-    ///
-    /// A timeline of two deliveries of one batch: both know checkpoint 7; the first counts and writes
-    /// checkpoint 9; the second's condition fails and returns checkpoint 9, so it skips what is counted.
+    /// Adds a step's amounts and moves the checkpoint, if it is `before`; then deletes empty
+    /// regions and branches. A timeline of two deliveries of one batch: both know checkpoint 7; the
+    /// first counts and writes checkpoint 9; the second's condition fails and returns checkpoint 9.
     pub async fn count(
         &self,
         shard: &str,
@@ -161,8 +157,6 @@ impl Statistics {
         Ok(counters)
     }
 
-    /// A change yet to be counted would count twice.
-    ///
     /// A timeline of two operators: both find that 3 are missing; the first adds them; the second's
     /// condition fails.
     pub async fn correct(

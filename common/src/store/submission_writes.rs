@@ -1,4 +1,4 @@
-//! Writes of a submission in one transaction: its Idempotency-Key, code, phone, receipt and itself.
+//! One transaction writes all records of a submission.
 
 mod corrections;
 mod settle;
@@ -87,11 +87,8 @@ pub struct BatchedRecords {
 #[derive(Debug)]
 pub enum WriteResult {
     Committed,
-    /// Nothing was written because of these records.
     ConditionFailed(Box<ExistingRecords>),
-    /// Another submission has the reference: try another id.
     ReferenceTaken,
-    /// Others kept writing: decide again with fresh records.
     Conflict {
         /// True if a copy of the request is in progress.
         same_request: bool,
@@ -157,7 +154,7 @@ impl SubmissionStore {
         &self.plans
     }
 
-    /// One call. The phone's counts are those of `day`.
+    /// The phone's counts are those of `day`.
     pub async fn load_records(
         &self,
         keys: RecordKeys<'_>,
@@ -304,7 +301,7 @@ impl SubmissionStore {
         self.create(items, None, None, write, now).await
     }
 
-    /// Reads all records after a conflict, which returns only some.
+    /// A conflict returns only some records: all are read.
     async fn create(
         &self,
         items: impl Fn() -> Vec<Write>,
@@ -389,7 +386,7 @@ impl SubmissionStore {
         }
     }
 
-    /// The id replaces the person; false if the submission has changed.
+    /// False if the submission has changed.
     pub async fn erase(&self, before: &Submission, entrant: &EntrantId) -> StoreResult<bool> {
         let sentinel = before
             .code_key
@@ -423,7 +420,7 @@ impl SubmissionStore {
     }
 }
 
-/// True if only the last item failed, the new submission. Other failures are decided first.
+/// True if only the last item, the new submission, failed.
 fn is_reference_taken(reasons: &[CancellationCause]) -> bool {
     reasons
         .iter()

@@ -1,6 +1,3 @@
-//! The `submissions` table: submissions by reference, with indexes by entrant and of unsettled
-//! ones.
-
 mod retention;
 mod selected;
 mod unsettled;
@@ -31,7 +28,6 @@ pub use self::selected::Selection;
 pub use self::unsettled::{DueSubmission, NEXT_STEP, UNSETTLED};
 use self::unsettled::{UNREADABLE_READS, listed};
 
-/// Scope and reference, which is unique in its scope.
 pub const KEY: &str = "id";
 pub const VARIABLE: &str = "SUBMISSIONS_TABLE";
 /// Newest first: partition `entrant`, sort `created_at`.
@@ -61,7 +57,6 @@ pub struct SubmissionSummary {
     pub submission_id: SubmissionId,
     #[serde(rename = "standing")]
     pub status: SubmissionStatus,
-    /// `YYYY-MM-DD` in the campaign's time zone.
     pub day: String,
 }
 
@@ -201,8 +196,7 @@ pub struct PublishedChange {
     pub events: Vec<EventType>,
 }
 
-/// `None` if no event reports it. The images are those of a stream; `old` is empty for a new
-/// submission.
+/// `None` if no event reports it. `old` is empty for a new submission.
 pub fn published_change(old: Item, new: Item) -> StoreResult<Option<PublishedChange>> {
     #[derive(Deserialize)]
     struct Before {

@@ -156,7 +156,7 @@ impl Table {
             .expression_attribute_values(":scope", text(scope.key("")))
     }
 
-    /// Counts records that `change` changed. Reads the whole table.
+    /// Counts changed records. Reads the whole table.
     pub(crate) async fn change_each<F>(
         &self,
         scope: &Scope,

@@ -1,7 +1,6 @@
-//! Turns of campaigns at the tax authority and at partners, in the `coordination` table.
-//!
-//! A turn is written over the one before, so two environments never take the same. At the tax
-//! authority, each turn is the slot of one look-up. A dead environment's slot stays unused.
+//! Turns of campaigns at the tax authority and at partners. A turn is written over the one before,
+//! so two environments never take the same. At the tax authority, each turn is the slot of one
+//! look-up. A dead environment's slot stays unused.
 
 use std::time::Duration;
 
@@ -81,10 +80,9 @@ impl Turns {
         })
     }
 
-    /// Records a turn without a slot, unless a slot was taken since `last`.
-    ///
-    /// A timeline of two environments: both have seen slot 7; the first takes slot 8 for its scope;
-    /// the second's condition fails, and the turn stays with that scope.
+    /// Records a turn without a slot. A timeline of two environments: both have seen slot 7; the
+    /// first takes slot 8 for its scope; the second's condition fails, and the turn stays with that
+    /// scope.
     pub async fn pass(
         &self,
         last: Option<&Turn>,

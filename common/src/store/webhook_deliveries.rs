@@ -1,5 +1,4 @@
-//! The `webhook_deliveries` table: deliveries that failed or wait, by endpoint and event. The sparse
-//! index [`BY_ENDPOINT`] has those that are still to be made. Records expire after 31 days.
+//! Deliveries that failed or wait. Records expire after 31 days.
 
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::Select;
@@ -12,7 +11,6 @@ use crate::aws::concurrently;
 use crate::domain::Timestamp;
 use crate::domain::webhook::{Delivery, DeliveryStatus, EndpointId};
 
-/// Endpoint and event.
 pub const KEY: &str = "delivery";
 pub const VARIABLE: &str = "WEBHOOK_DELIVERIES_TABLE";
 /// Partition `endpoint`, sort `next_at`.
@@ -38,10 +36,9 @@ impl WebhookDeliveries {
         put.send("keeping a delivery").await.map(drop)
     }
 
-    /// The delivery with its try counted; `None` if another worker has it.
-    ///
-    /// A timeline of two messages for one delivery: both workers read one try; the first writes two
-    /// tries and the lease; the second's condition fails, so the event is sent once.
+    /// `None` if another worker has it. A timeline of two messages for one delivery: both workers
+    /// read one try; the first writes two tries and the lease; the second's condition fails, so the
+    /// event is sent once.
     pub async fn lease(&self, read: &Delivery, now: Timestamp) -> StoreResult<Option<Delivery>> {
         let leased = Delivery {
             attempts: read.attempts.saturating_add(1),

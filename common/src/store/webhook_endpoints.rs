@@ -1,5 +1,3 @@
-//! The `webhook_endpoints` table: endpoints by scope, with their secrets encrypted.
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -107,8 +105,7 @@ impl WebhookEndpoints {
         self.table.get_item(key, action).await
     }
 
-    /// False if the scope has [`Endpoint::MAX_PER_SCOPE`]. The campaign's changes are published from
-    /// now on.
+    /// False if the scope has [`Endpoint::MAX_PER_SCOPE`].
     pub async fn add(&self, endpoint: &Endpoint, secret: &WebhookSecret) -> StoreResult<bool> {
         let scope = &endpoint.scope;
         let version = self.secrets.current().await?;
@@ -248,13 +245,12 @@ impl WebhookEndpoints {
         update.send("changing an endpoint").await
     }
 
-    /// Stops an endpoint that answered 410, unless an operator changed it meanwhile.
     pub async fn stop(&self, endpoint: &Endpoint, now: Timestamp) -> StoreResult<bool> {
         self.set_status(endpoint, EndpointStatus::Stopped, now)
             .await
     }
 
-    /// False if the endpoint changed. The campaign's last one ends publishing.
+    /// False if the endpoint changed.
     pub async fn remove(&self, endpoint: &Endpoint) -> StoreResult<bool> {
         let scope = &endpoint.scope;
         let delete = self

@@ -1,6 +1,4 @@
-//! A conditional write of one record, sent alone or in a transaction.
-//!
-//! It sets the record's version, replaces names by placeholders, and returns the record when its
+//! A conditional write of one record, sent alone or in a transaction; returns the record when its
 //! condition fails. In a condition, `#name` is an attribute, `:name` a bound value.
 
 mod change;
@@ -241,7 +239,6 @@ impl Write {
         self
     }
 
-    /// Attribute of a placeholder with another name.
     pub(crate) fn rename(mut self, placeholder: &str, name: String) -> Self {
         self.names.insert(placeholder.to_owned(), name);
         self

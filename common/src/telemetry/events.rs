@@ -1,5 +1,3 @@
-//! Events of `tracing`, logged in the same form and place as requests and jobs.
-
 use std::error::Error;
 use std::{fmt, panic};
 

@@ -1,5 +1,5 @@
-//! HTTP for systems outside AWS. A request is sent once, over a new connection: no pool, retries,
-//! redirects or proxy. TLS is rustls over ring with browsers' roots.
+//! A request is sent once, over a new connection: no pool, retries, redirects or proxy. TLS is
+//! rustls over ring with browsers' roots.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -220,8 +220,7 @@ fn is_forbidden(error: &reqwest::Error) -> bool {
         .any(|cause| cause.is::<ForbiddenAddress>())
 }
 
-/// `hyper-rustls` reports a failed handshake as a bare I/O error; other failures are wrapped by
-/// `hyper-util`.
+/// `hyper-rustls` reports a failed handshake as a bare I/O error.
 fn is_tls(error: &reqwest::Error) -> bool {
     error
         .source()

@@ -1,5 +1,3 @@
-//! Files written by `cargo run -p api-pages`, and the clients.
-
 #[derive(Clone, Copy)]
 pub(crate) struct File {
     pub(crate) content_type: &'static str,

@@ -1,5 +1,4 @@
-//! The API's default route: the reference of `infra/api-docs`, and errors for unknown paths and
-//! methods.
+//! The reference of `infra/api-docs`, and errors for unknown paths and methods.
 
 mod files;
 

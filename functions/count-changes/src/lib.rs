@@ -1,7 +1,6 @@
-//! Counts changes of submissions and entrants from DynamoDB Streams, ordered by shard.
-//!
-//! Each is counted once, although a batch can come twice, in parts, or after later ones: the
-//! transaction that counts also moves the shard's checkpoint. Unreadable records are skipped.
+//! Counts changes of submissions and entrants from DynamoDB Streams. Each is counted once, although
+//! a batch can come twice, in parts, or after later ones: the transaction that counts also moves
+//! the shard's checkpoint. Unreadable records are skipped.
 
 pub mod stream_batch;
 

@@ -1,5 +1,4 @@
-//! Batches of changes, with partial failures. A tumbling window makes the event source name the
-//! shard; its state stays empty.
+//! A tumbling window makes the event source name the shard; its state stays empty.
 
 use aws_lambda_events::dynamodb::{EventRecord, StreamRecord, TimeWindowEventResponse};
 use aws_lambda_events::streams::DynamoDbBatchItemFailure;

@@ -1,5 +1,3 @@
-//! Checks fields in the order of the API reference.
-
 use common::domain::receipt::photo::MAX_BYTES;
 use common::domain::{IdempotencyKey, PhotoType, ReceiptTime, Source};
 use common::error::{Error, ErrorCode};

@@ -1,5 +1,4 @@
-//! Decides on known records and writes if they are unchanged; otherwise decides again on those that
-//! the failed condition returned.
+//! Decides on known records and writes if they are unchanged; otherwise decides again.
 
 use std::time::Duration;
 
@@ -30,8 +29,8 @@ use crate::created::{CreatedSubmission, Origin};
 use crate::known_records::{KnownRecords, RecordSource, is_wrong_code};
 use crate::request::CreateSubmissionRequest;
 
-/// Each change by others needs one more attempt; the worst legitimate case is ten wrong codes for
-/// one phone at once.
+/// Each change by others needs one more attempt; the worst legitimate case is ten wrong codes at
+/// once.
 const MAX_ATTEMPTS: u32 = 24;
 /// A conflict is several tries: some two seconds in all.
 const MAX_CONFLICTS: u32 = 8;
@@ -438,7 +437,7 @@ enum Next {
     OtherId,
     Retry,
     Load,
-    /// Read all records and decide: hundreds of phones may send a published code.
+    /// Hundreds of phones may send a published code: read all records and decide.
     Conflict {
         same_request: bool,
     },
@@ -451,7 +450,6 @@ impl Next {
 }
 
 impl CreateSubmission {
-    /// Must exist: both records were written in one transaction.
     pub(crate) async fn submission(
         &self,
         scope: &Scope,

@@ -1,5 +1,3 @@
-//! The partner's first step, inside the request.
-
 use std::time::Duration;
 
 use common::app::partner_gateway::{Answered, AskedFrom};
@@ -87,8 +85,7 @@ impl CreateSubmission {
             Err(error) => {
                 let chain = &mut log_fields.error_chain;
                 chain.extend(telemetry::error_chain(&error));
-                // Perhaps written; then no event tells it. Otherwise it is settled after this
-                // step's lease expires.
+                // Perhaps written; then no event tells it.
                 let reading = self.submission(&api.scope, before.submission_id);
                 let read = timeout_at(api.deadline, reading).await;
                 Ok(read.ok().and_then(Result::ok).unwrap_or(before))

@@ -6,7 +6,6 @@ use common::store::submission_writes::{ExistingRecords, RecordKeys, SubmissionSt
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordSource {
-    /// Assumed to allow the submission.
     Assumed,
     /// Returned by failed conditions; the others are still assumed.
     Conditions,
@@ -15,7 +14,6 @@ pub(crate) enum RecordSource {
 
 pub(crate) struct KnownRecords<'a> {
     store: &'a SubmissionStore,
-    /// The code's key is in `code_key` instead.
     keys: RecordKeys<'a>,
     day: &'a str,
     now: Timestamp,

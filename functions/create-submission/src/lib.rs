@@ -1,7 +1,4 @@
 //! `POST /api/v1/submissions`: enters a consumer, or says why not.
-//!
-//! `request` parses; `creation` decides on `known_records` and writes; `first_step` asks the
-//! partner.
 
 mod created;
 mod creation;
@@ -35,8 +32,8 @@ use crate::created::{CreatedSubmission, Origin};
 use crate::creation::Creation;
 use crate::request::CreateSubmissionRequest;
 
-/// A throttled phone waits for a multiple of this, well above all calls, so that time does not tell
-/// good codes from wrong ones.
+/// A throttled phone waits for a multiple of this, so that time does not tell good codes from wrong
+/// ones.
 const THROTTLED_REPLY_STEP: Duration = Duration::from_millis(200);
 
 pub struct CreateSubmission {

@@ -1,5 +1,3 @@
-//! Checks fields in the order of the API reference.
-
 use common::domain::submission::{Channel, DeclaredItem, DeclaredPurchase};
 use common::domain::{
     Campaign, Code, EntrantId, Environment, IdempotencyKey, Phone, ReceiptId, Scope,
@@ -9,7 +7,6 @@ use common::http::fields::{Fields, Problems};
 use common::http::request::Request;
 use common::store::submission_writes::RecordKeys;
 
-/// Same limit as the campaign file's.
 const CONSENT_VERSION_CHARS: std::ops::RangeInclusive<usize> = 1..=40;
 const REGION_CHARS: std::ops::RangeInclusive<usize> = 0..=80;
 const CHANNEL_CHARS: std::ops::RangeInclusive<usize> = 1..=20;

@@ -1,8 +1,6 @@
-//! Delivers events to the endpoints of webhooks.
-//!
-//! An event that arrives at the first try leaves no record. After a failure, `tries` records the
-//! delivery, and later messages only name it. A crash repeats the message: an event can arrive
-//! twice, under the same id.
+//! Delivers events to the endpoints of webhooks. After a failure, the delivery is recorded, and
+//! later messages only name it. A crash repeats the message: an event can arrive twice, under the
+//! same id.
 
 mod tries;
 

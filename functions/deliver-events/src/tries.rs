@@ -16,8 +16,7 @@ use crate::DeliverEvents;
 
 /// Receivers should answer at once and work later.
 const SLOW: Duration = Duration::from_secs(1);
-/// Waiting deliveries that follow the first success at once, few in case the endpoint fails again;
-/// the sweep sends the others.
+/// Waiting deliveries that follow the first success at once; the sweep sends the others.
 const RELEASED_AT_ONCE: usize = 20;
 
 impl DeliverEvents {

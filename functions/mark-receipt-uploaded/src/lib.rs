@@ -1,8 +1,6 @@
 //! Records size and type (from the first bytes) of each photo, so that a submission need not ask
-//! storage.
-//!
-//! Storage events repeat, late and in any order. Objects never change, so repetition is harmless;
-//! events for unknown keys or deleted objects are ignored.
+//! storage. Storage events repeat, late and in any order; objects never change. Events for unknown
+//! keys or deleted objects are ignored.
 
 use common::app::job::{EventContext, Job, JobOutcome};
 use common::aws::photos::{Photos, receipt_of};

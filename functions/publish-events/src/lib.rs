@@ -1,9 +1,5 @@
-//! Publishes changes of submissions, from DynamoDB Streams: a message for each endpoint that wants
-//! the event.
-//!
-//! The event source's filter leaves out campaigns without webhooks. A batch can come twice or in
-//! parts; the same change makes the same event id. `ops webhook replay` makes up for unreadable
-//! records.
+//! Publishes changes of submissions: a message for each endpoint that wants the event. A batch can
+//! come twice or in parts; the same change makes the same event id.
 
 use aws_lambda_events::dynamodb::EventRecord;
 use aws_lambda_events::streams::{DynamoDbBatchItemFailure, DynamoDbEventResponse};
@@ -86,7 +82,6 @@ impl EventHandler for PublishEvents {
 }
 
 impl PublishEvents {
-    /// Sets the first record that has to be repeated.
     async fn publish(
         &self,
         records: Vec<EventRecord>,

@@ -1,5 +1,3 @@
-//! Campaigns take turns at the tax authority.
-
 use std::time::Duration;
 
 use common::app::settlement::take_turn;

@@ -33,7 +33,6 @@ impl From<Transition> for StepOutcome {
 }
 
 impl StepOutcome {
-    /// Rejects, with a more precise reason than the message key.
     pub(crate) fn reject(key: MessageKey, reason: &'static str) -> Self {
         Transition::Reject {
             key,

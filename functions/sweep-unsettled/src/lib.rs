@@ -1,10 +1,6 @@
-//! Sends a message for each due submission, every minute.
-//!
-//! Waiting messages count towards the maximum, so a queue does not fill faster than it empties.
-//! Campaigns take turns, each with its longest-due submission.
-//!
-//! Then it sends messages for due events (`webhooks`), raises alarms for foreign items in the audit
-//! log and for plans that are not armed (`plans`), and deletes a slice of expired personal data (`retention`).
+//! Sends a message for each due submission, every minute. Waiting messages count towards the
+//! maximum, so a queue does not fill faster than it empties. Campaigns take turns, each with its
+//! longest-due submission. Then come events, alarms, and a slice of expired personal data.
 
 mod plans;
 mod retention;

@@ -1,5 +1,3 @@
-//! Looks for live plans of instant prizes that are not armed, though their first day is near.
-
 use std::time::Duration;
 
 use common::app::job::EventContext;

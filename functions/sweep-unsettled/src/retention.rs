@@ -1,5 +1,3 @@
-//! Deletes expired phones and photos, and erased persons' limits, in slices.
-//!
 //! Most sweeps read one record: nothing is due. No index lists a campaign's submissions, so all are
 //! read, once for each environment.
 
@@ -195,7 +193,6 @@ impl RetentionSweep {
         Ok(is_live && self.wins.list(scope).await?.iter().any(|win| win.is_open()))
     }
 
-    /// False if another sweep wrote it.
     async fn save(
         &self,
         campaign: &Campaign,

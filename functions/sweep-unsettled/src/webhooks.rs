@@ -1,4 +1,3 @@
-//! Sends messages for due deliveries, endpoint by endpoint, spread over the time to the next sweep.
 //! While an endpoint's breaker is open, the longest waiting event alone tries it; one that answers
 //! slowly gets a few.
 
@@ -20,8 +19,7 @@ const MAX_MESSAGES: usize = 2_000;
 const MAX_PER_ENDPOINT: usize = 500;
 /// Also while the queue is full of others' events.
 const MIN_PER_ENDPOINT: usize = 50;
-/// Tries of ten seconds at most, a batch of ten every twelve seconds: a tenth of the calls that run at
-/// a time.
+/// Tries of ten seconds at most, a batch of ten every twelve seconds.
 const MAX_PER_SLOW_ENDPOINT: usize = 50;
 /// A minute passes between two sweeps.
 const SPAN: Duration = Duration::from_secs(55);

@@ -1,5 +1,3 @@
-//! AWS's JSON protocol.
-
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};

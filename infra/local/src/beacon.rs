@@ -1,4 +1,4 @@
-//! A simulated beacon: its own chain's rounds over HTTP in drand's format. Its key is public.
+//! Rounds of its own chain, in drand's format. The key is public.
 
 use std::io;
 use std::num::{NonZeroU32, NonZeroU64};

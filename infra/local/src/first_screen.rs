@@ -1,5 +1,3 @@
-//! All addresses and one entry to paste. [`demo::describe`] prints the rest.
-
 use std::fmt;
 use std::path::Path;
 

@@ -1,5 +1,3 @@
-//! Emulates API Gateway.
-
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 

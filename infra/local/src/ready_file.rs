@@ -1,5 +1,3 @@
-//! Files for other programs: lines for a shell or `--env-file` in `.env`, otherwise JSON.
-
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;

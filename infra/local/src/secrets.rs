@@ -1,4 +1,4 @@
-//! The embedded Secrets Manager. Signatures are not checked.
+//! Signatures are not checked.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,6 +1,3 @@
-//! What the simulators share: cases by a code's first letters, a memory of requests, and faulty
-//! replies.
-
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::io;

@@ -59,8 +59,7 @@ pub const NAMES: [(&str, &str); 8] = {
 };
 /// Precedes the names in campaign files.
 pub const PARTNER_SECRETS_PREFIX: &str = "local/";
-/// Every stack has this one: its name in campaign files, and the value that the simulated partner
-/// requires.
+/// Name in campaign files, and the value that the simulated partner requires.
 pub const PARTNER_SECRET: (&str, &str) = ("partners/demo", "Bearer a-secret-of-the-demo");
 pub const PARTNER_SECRET_HEADER: &str = "authorization";
 /// Takes the server's URL and returns the proxy's.

@@ -1,4 +1,4 @@
-//! Reads streams in batches, like Lambda's event source mapping.
+//! Batches, like those of Lambda's event source mapping.
 
 use std::time::Duration;
 

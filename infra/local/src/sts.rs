@@ -1,4 +1,4 @@
-//! The embedded Security Token Service: the caller is the access key. Signatures are not checked.
+//! The caller is the access key. Signatures are not checked.
 
 use std::io;
 

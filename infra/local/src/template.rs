@@ -1,6 +1,5 @@
-//! The deployment's templates as JSON. `!Ref X` becomes `{"Ref": "X"}`, any other `!Name value`
-//! `{"Fn::Name": value}`, as in CloudFormation. `<<: *name` takes over missing fields, as in
-//! `sam build`.
+//! `!Ref X` becomes `{"Ref": "X"}`, any other `!Name value` `{"Fn::Name": value}`, as in
+//! CloudFormation. `<<: *name` takes over missing fields, as in `sam build`.
 
 use std::{fmt, iter};
 

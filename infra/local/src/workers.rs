@@ -199,8 +199,7 @@ fn storage_event(object: &ObjectCreated) -> StorageEvent {
     }
 }
 
-/// Each has caches of its own, handles one batch at a time, and the one that was busy last gets the
-/// next.
+/// Each has caches of its own; the one that was busy last gets the next batch.
 struct Environments<F> {
     context: EventContext,
     idle: Mutex<Vec<F>>,
@@ -388,7 +387,6 @@ fn sqs_event(messages: &[Message]) -> SqsEvent {
     event
 }
 
-/// The next sweep finds what one missed.
 async fn sweep(sweeper: SweepUnsettled, every: Duration, queues: SettleQueues) {
     let mut ticks = tokio::time::interval(every);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -407,8 +405,7 @@ async fn sweep(sweeper: SweepUnsettled, every: Duration, queues: SettleQueues) {
     }
 }
 
-/// Fast sweeps would send more than is processed, until an important message waits behind
-/// thousands.
+/// Fast sweeps would send more than is processed.
 async fn is_behind(queues: &SettleQueues) -> bool {
     for dependency in DEPENDENCIES {
         let waiting = queues.count_waiting(dependency).await;

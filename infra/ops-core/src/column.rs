@@ -1,5 +1,4 @@
-//! Reads one column of an exported file, a value per line, in parts, so that any length fits into
-//! memory.
+//! Reads one column, in parts, so that any length fits into memory.
 
 use std::io::{BufRead, BufReader, Read};
 use std::sync::LazyLock;
@@ -268,7 +267,7 @@ impl Layout {
 }
 
 /// Trimmed, without empty cells at the end. The `csv` crate reads a quoted cell past the line's
-/// end, and then counts lines differently from people.
+/// end, and then counts other lines than people.
 fn cells(line: &str, separator: char) -> Result<Vec<String>, String> {
     let mut is_quoted = false;
     let parts = line.split(|c| {

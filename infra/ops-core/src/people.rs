@@ -1,5 +1,3 @@
-//! A person's data: found, handed over, erased.
-
 mod limits;
 
 use std::io::Seek;

@@ -1,4 +1,4 @@
-//! The file with a person's data: a ZIP of `person.json`, a page for the person, and the photos.
+//! A ZIP of `person.json`, a page for the person, and the photos.
 
 mod page;
 

@@ -1,5 +1,3 @@
-//! Statistics of campaigns, and their comparison with a count of all records.
-
 pub mod aggregate;
 
 use std::collections::BTreeSet;
@@ -96,7 +94,7 @@ pub async fn entries(tables: &Tables, scope: &Scope) -> Result<i64> {
     Ok(totals.iter().map(|(_, amount)| amount.entries).sum())
 }
 
-/// True if a submission that waits for a person is missing for longer than counting takes. Unknown
+/// True if a submission that waits for a person is missing for longer than counting takes; false
 /// without one.
 pub async fn stand_still(tables: &Tables, scope: &Scope, now: Timestamp) -> Result<bool> {
     let submissions = tables.submissions();
@@ -209,8 +207,7 @@ pub async fn verify(
 }
 
 /// Sets a paused campaign's counters to a count of all records, but for changing ones. Nothing may
-/// have changed in the last five minutes: a change still to be counted would count twice. The alarm
-/// `counting-behind` tells if the streams lag.
+/// have changed in the last five minutes: a change still to be counted would count twice.
 pub async fn recount(
     tables: &Tables,
     scope: &Scope,

@@ -1,5 +1,3 @@
-//! Endpoints of brands' servers.
-//!
 //! The URL of an endpoint may have a token, so audit rows and errors name its host alone.
 
 mod replay;
@@ -36,7 +34,7 @@ pub type Ping = Result<(), DeliveryFailure>;
 #[derive(Debug)]
 pub struct AddedEndpoint {
     pub endpoint: Endpoint,
-    /// The brand's: the secret, or the public key of `v1a`. Shown once, before anything can fail.
+    /// The secret, or the public key of `v1a`. Shown once, before anything can fail.
     pub secret: String,
 }
 
@@ -55,7 +53,6 @@ pub struct ListedEndpoint {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
-    /// Never answered a test event.
     Unproven,
     Active,
     Failing,
@@ -220,7 +217,6 @@ fn new_secret() -> WebhookSecret {
     WebhookSecret::new(SecretKey::from_random(random::bytes()))
 }
 
-/// The brand's: the secret, or with `v1a` the public key alone.
 fn shown_secret(endpoint: &Endpoint, secret: &WebhookSecret) -> String {
     match endpoint.signature {
         SignatureKind::V1 => secret.expose(),
@@ -350,7 +346,7 @@ pub async fn rotate(tables: &Tables, endpoint: &Endpoint, now: Timestamp) -> Res
     Ok(shown_secret(endpoint, &secret))
 }
 
-/// Nothing is sent until it is started; events of that time are not kept.
+/// Events of that time are not kept.
 pub async fn stop(tables: &Tables, endpoint: &Endpoint, now: Timestamp) -> Result<()> {
     record(tables, "webhook.stop", endpoint, json!({}), now).await?;
     set_status(tables, endpoint, EndpointStatus::Stopped, now).await

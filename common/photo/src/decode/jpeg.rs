@@ -1,5 +1,3 @@
-//! JPEG photos.
-
 use image::DynamicImage;
 use zune_core::bytestream::ZCursor;
 use zune_core::colorspace::ColorSpace;

@@ -1,5 +1,4 @@
-//! Decodes a photo to gray pixels, or to colors for a copy. The first bytes tell the format; sizes
-//! are limited before any pixel is decoded.
+//! The first bytes tell the format; sizes are limited before any pixel is decoded.
 
 mod jpeg;
 mod png;
@@ -39,7 +38,7 @@ pub enum NotDecoded {
     Animated,
 }
 
-/// A decoder's message: terms and numbers of the format, no pixels.
+/// Terms and numbers of the format, no pixels.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
 #[error("{0}")]
 pub struct DecoderError(String);
@@ -59,7 +58,7 @@ impl NotDecoded {
         Self::damaged("not as many pixels as its size")
     }
 
-    /// True if the file is no image at all; a person may recognize something in any other.
+    /// In any other file, a person may recognize something.
     pub fn is_no_picture(&self) -> bool {
         PhotoFault::from(self) == PhotoFault::NotDecoded
     }
@@ -153,7 +152,6 @@ impl Size {
         }
     }
 
-    /// Turns the picture upright by its EXIF data, if readable.
     fn upright(self, pixels: Pixels, exif: Option<&[u8]>) -> Result<DynamicImage, NotDecoded> {
         let Self { width, height } = self;
         let exif = exif.map(|exif| exif.strip_prefix(b"Exif\0\0").unwrap_or(exif));
@@ -170,7 +168,6 @@ impl Size {
     }
 }
 
-/// One byte for each pixel, or three.
 struct Pixels {
     colors: Colors,
     bytes: Vec<u8>,

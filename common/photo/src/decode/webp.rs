@@ -1,5 +1,5 @@
-//! WebP images. The library allocates by sizes from the file before checking them, so every size is
-//! limited here first.
+//! The library allocates by sizes from the file before checking them, so every size is limited here
+//! first.
 
 use std::io::Cursor;
 
@@ -68,7 +68,6 @@ impl<'a> Iterator for Chunks<'a> {
 }
 
 impl Chunk<'_> {
-    /// Refuses sizes above the limits, and animations.
     fn check(&self) -> Result<(), NotDecoded> {
         let flags = self.content.first().copied().unwrap_or_default();
         match self.name {

@@ -1,8 +1,5 @@
-//! Campaigns take turns, one step each, so that none holds up the others.
-//!
-//! A queue roughly keeps the order of sending, so a message can be behind thousands of another
-//! campaign's. It therefore wakes a worker for the next campaign, and is sent again if that is
-//! another one.
+//! Campaigns take turns, one step each. A message can be behind thousands of another campaign's: it
+//! wakes a worker for the next campaign, and is sent again if that is another one.
 
 use std::time::Duration;
 
@@ -19,8 +16,7 @@ use crate::telemetry;
 const CHOOSING_TIMEOUT: Duration = Duration::from_secs(3);
 
 impl Worker {
-    /// The campaign that goes next, with its submission, if the message's step is due. `None` if
-    /// the tables do not answer in time: an unfair turn is better than none.
+    /// `None` if the tables do not answer in time: an unfair turn is better than none.
     pub async fn choose<T>(
         &self,
         message: &SettleMessage,

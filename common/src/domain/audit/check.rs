@@ -1,4 +1,4 @@
-//! Verifies the chain of hashes from the end of the log. Items outside were written without `ops`.
+//! Verifies the chain of hashes from the end of the log.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -30,7 +30,6 @@ pub enum AuditBreak {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditFinding {
     pub sequence: u64,
-    /// `None` if the row is missing.
     pub day: Option<String>,
     pub found: AuditBreak,
 }
@@ -93,8 +92,7 @@ impl AuditCheck {
         }
     }
 
-    /// By number. With `has_grown`, rows after the end were added since it was read and are left
-    /// out.
+    /// By number. With `has_grown`, rows after the end are left out.
     pub fn finish(mut self, has_grown: bool) -> Result<VerifiedAudit, Vec<AuditFinding>> {
         if has_grown {
             self.rows.retain(|row| row.sequence <= self.end);

@@ -1,5 +1,3 @@
-//! The winners of a draw.
-
 use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
@@ -24,7 +22,6 @@ pub struct Contact {
     pub submission_id: Option<SubmissionId>,
     /// `None` once the person was erased.
     pub region: Option<String>,
-    /// `None` once the person was erased.
     pub masked_phone: Option<String>,
     #[serde(flatten)]
     pub log: ContactLog,

@@ -11,15 +11,13 @@ use crate::domain::Timestamp;
 /// Clocks of environments differ, and their commits interleave.
 const TOLERANCE: Duration = Duration::from_secs(10);
 
-/// An accepted entry that no other source gave a prize.
+/// Accepted, with no prize from another source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row<'a> {
     pub accepted_at: Timestamp,
     pub reference: &'a str,
     pub entrant: &'a str,
-    /// Index in the plan's prizes.
     pub prize: Option<usize>,
-    /// When the prize was given back.
     pub revoked_at: Option<Timestamp>,
 }
 
@@ -59,7 +57,6 @@ struct Given {
     most: i64,
 }
 
-/// Returns of prizes, sorted by time.
 struct Returns {
     sorted: Vec<(Timestamp, usize)>,
     early: usize,

@@ -1,5 +1,3 @@
-//! An entry's claim to a prize whose moment is due.
-
 use super::{Caps, DayMoments, PlanState, Schedule};
 use crate::domain::Timestamp;
 use crate::domain::digest::Digest;
@@ -7,21 +5,17 @@ use crate::domain::digest::Digest;
 /// Holds while fewer are given than `due`, and the entrant is below the caps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// Its commitment.
     pub plan: Digest,
-    /// Index in the plan's prizes.
     pub prize: usize,
     pub text: String,
     pub due: u32,
-    /// Index in the plan's days.
     pub day: usize,
     pub caps: Caps,
 }
 
-/// Why a claim was not written; the entry goes on.
+/// The entry goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RefusedClaim {
-    /// The entrant has won as often as it may.
     Capped,
     /// Others took it, or it was stopped: the state that is there. `None` if it is to be read.
     Taken(Option<Box<PlanState>>),

@@ -1,5 +1,3 @@
-//! The moments of a plan.
-
 use ring::hmac;
 
 use super::plan::{Day, Plan, sum};
@@ -17,7 +15,7 @@ pub struct Schedule {
     seed: [u8; 32],
 }
 
-/// Moments of one day; of days before it, the number is enough.
+/// Of days before it, the number is enough.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DayMoments {
     day: usize,

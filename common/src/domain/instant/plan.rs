@@ -30,7 +30,6 @@ pub enum Algorithm {
     V1,
 }
 
-/// Most prizes by moments of one entrant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Caps {
@@ -44,7 +43,6 @@ pub struct Caps {
 pub struct Day {
     pub curve: String,
     pub from: i64,
-    /// Number of each prize.
     pub prizes: Vec<u32>,
     pub to: i64,
 }
@@ -74,7 +72,6 @@ pub struct Header {
     pub algorithm: Algorithm,
     pub campaign: CampaignSlug,
     pub caps: Caps,
-    /// Of the beacon.
     pub chain: Digest,
     /// Weights of equal parts of a day, by name.
     pub curves: BTreeMap<String, Vec<u32>>,
@@ -89,9 +86,7 @@ pub struct Header {
 /// Prints as `days[3].to must be ...`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanProblem {
-    /// Path in the header, such as `days[3].to`.
     pub field: String,
-    /// Continues the sentence that `field` begins.
     pub message: String,
 }
 
@@ -120,7 +115,7 @@ pub enum UnreadablePlan {
 }
 
 impl Header {
-    /// Every broken rule that the header alone shows.
+    /// Those that the header alone shows.
     pub fn problems(&self) -> Vec<PlanProblem> {
         let mut problems = Problems::default();
         self.check_prizes(&mut problems);

@@ -1,5 +1,3 @@
-//! The `instant` section of a campaign file, which a plan is made from.
-
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -22,7 +20,6 @@ pub struct InstantRules {
     pub days: Vec<InstantDays>,
 }
 
-/// Days of the campaign's zone, or a span of time, each day with these numbers of prizes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstantDays {
     /// As written, such as `2026-12-24` or `2026-12-24T08:00`.

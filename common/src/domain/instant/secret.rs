@@ -1,13 +1,10 @@
-//! Secrets of plans, all derived from one.
-
 use ring::hkdf::{HKDF_SHA256, Prk, Salt};
 
 use crate::domain::Scope;
 use crate::domain::digest::Digest;
 use crate::domain::key_encryption::{DeploymentSecret, TooShort};
 
-/// A secret of its own: receipts are settled without the deployment's, and this one gives moments
-/// alone.
+/// Not the deployment's, without which receipts are settled.
 #[derive(Clone)]
 pub struct MomentsSecret(Prk);
 
@@ -46,7 +43,6 @@ impl PlanSecret {
         &self.0
     }
 
-    /// The header's `secret`.
     pub fn digest(&self) -> Digest {
         Digest::from_parts(&[&self.0])
     }

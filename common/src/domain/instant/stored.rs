@@ -1,5 +1,3 @@
-//! Records of the table `instant` that operators write: plans, and which of them counts.
-
 use serde::{Deserialize, Serialize};
 
 use super::plan::{Plan, UnreadablePlan};
@@ -7,7 +5,6 @@ use crate::domain::digest::{Digest, RoundSignature};
 use crate::domain::draw::Operator;
 use crate::domain::{OperatorDecision, Timestamp};
 
-/// A published plan; never changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredPlan {
     pub commitment: Digest,
@@ -19,16 +16,12 @@ pub struct StoredPlan {
     pub planned_by: Operator,
 }
 
-/// The plan of a scope that counts, and whether prizes are given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanState {
-    /// Its commitment.
     pub plan: Digest,
     pub open: bool,
-    /// `None` before it is armed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<PlanRound>,
-    /// Openings and stops, oldest first.
     #[serde(default)]
     pub changes: Vec<PlanChange>,
     /// True if it follows another plan of the scope, so that two people start it.
@@ -36,16 +29,15 @@ pub struct PlanState {
     pub follows_another: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<PlanRequest>,
-    /// SHA-256 of each `rows.csv` that a reveal made. With one, the plan never opens again, though its
-    /// files may not be published yet.
+    /// SHA-256 of each `rows.csv`. With one, the plan never opens again, though it may not be
+    /// published yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<Digest>,
-    /// When all files were published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revealed_at: Option<Timestamp>,
     /// Of changes by operators; claims leave it.
     pub revision: u64,
-    /// Prizes given and not given back, by prize: attributes of their own.
+    /// By prize: attributes of their own.
     #[serde(skip)]
     pub given: Vec<u32>,
 }
@@ -112,7 +104,6 @@ impl PlanState {
         }
     }
 
-    /// A next revision without a request.
     #[must_use]
     pub fn next(&self) -> Self {
         Self {
@@ -132,7 +123,7 @@ impl PlanState {
         next
     }
 
-    /// Spans of at least a millisecond in which nothing could be won, up to `end`.
+    /// Spans of at least a millisecond, up to `end`.
     pub fn stops(&self, first: Timestamp, end: Timestamp) -> Vec<(Timestamp, Timestamp)> {
         let mut stops = Vec::new();
         let mut closed = Some(first);

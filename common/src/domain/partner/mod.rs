@@ -1,8 +1,4 @@
 //! An external partner that verifies a campaign's codes.
-//!
-//! - [`template`]: the body of a request
-//! - [`reply`]: the parts of a reply that count; [`mod@pointer`] finds them
-//! - [`outcome`]: what follows for the submission
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,12 +25,10 @@ pub struct PartnerRules {
     pub method: Method,
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// Carries our secret.
     pub secret: Option<PartnerSecret>,
     #[serde(default = "PartnerRules::most_seconds")]
     pub timeout_seconds: u32,
-    /// Limit on consumers' requests, 1 to [`PartnerRules::MAX_IN_FLIGHT`]; those from the queue are
-    /// not counted.
+    /// Limit on consumers' requests; those from the queue are not counted.
     #[serde(default = "PartnerRules::default_max_in_flight")]
     pub max_in_flight: u32,
     #[serde(default)]
@@ -136,7 +130,6 @@ pub struct PartnerRequest {
     /// Submission id: the partner treats requests with the same id as one.
     pub reference: String,
     pub code: String,
-    /// E.164.
     pub phone: String,
     pub campaign: String,
     pub livemode: bool,

@@ -1,5 +1,3 @@
-//! Outcomes of requests to a partner, and their transitions.
-
 use super::PartnerRequest;
 use super::reply::{PartnerMessage, PartnerVerdict};
 use crate::domain::{
@@ -16,10 +14,7 @@ const USED_WHEN_ASKED_AGAIN: &str = "partner_used_when_asked_again";
 pub enum PartnerOutcome {
     Decided(PartnerVerdict),
     NoAnswer(Unanswered),
-    CircuitOpen {
-        retry_at: Timestamp,
-    },
-    /// The partner was not asked.
+    CircuitOpen { retry_at: Timestamp },
     AtLimit,
 }
 
@@ -37,7 +32,7 @@ pub struct Unanswered {
 pub enum FaultOwner {
     /// It is down or refuses us; other requests would fail too.
     Partner,
-    /// The reply cannot be understood, or no request can be made.
+    /// No request can be made, or its reply is not understood.
     Campaign,
     Service,
 }
@@ -84,7 +79,7 @@ impl PartnerOutcome {
         matches!(self, Self::Decided(verdict) if verdict.outcome == MessageKey::Invalid)
     }
 
-    /// `entries` applies if the partner names no number.
+    /// `entries` applies without the partner's own.
     pub fn apply(
         &self,
         before: &Submission,

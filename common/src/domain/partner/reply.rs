@@ -1,5 +1,5 @@
-//! A partner's reply, parsed strictly: a guess would redeem or reject permanently. Debug output
-//! hides its texts.
+//! A partner's reply, parsed strictly: a guess would redeem or reject permanently. Debug hides
+//! texts.
 
 use std::collections::BTreeMap;
 use std::fmt;

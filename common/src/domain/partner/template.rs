@@ -1,5 +1,3 @@
-//! The body of a request: JSON with placeholders.
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -1,5 +1,3 @@
-//! Items of a fiscal record, matched with a campaign's products.
-
 use super::record::FiscalItem;
 use super::rules::Product;
 

@@ -1,4 +1,4 @@
-//! A receipt's checks, from its verdict's reasons: the first failure ends them.
+//! The first failure ends the checks.
 
 use super::judgement::{Reason, Rule};
 use crate::domain::MessageKey;
@@ -84,7 +84,6 @@ impl Check {
     }
 }
 
-/// None counts as reached without a known reason.
 pub fn checks(reasons: &[String]) -> Vec<(Check, CheckResult)> {
     // The last reason is the most precise.
     let failed = reasons

@@ -1,5 +1,3 @@
-//! The verdict on a receipt, from the tax authority's record and the campaign alone.
-
 use std::time::Duration;
 
 use chrono::{FixedOffset, NaiveDate, NaiveTime};
@@ -16,7 +14,7 @@ pub struct ReceiptSummary {
     pub date: Option<String>,
     pub branch: Option<String>,
     pub items_summary: Option<String>,
-    /// Earned if an operator accepts it; `None` if no item qualifies. Not shown to callers.
+    /// If an operator accepts it; `None` if no item qualifies. Not shown to callers.
     pub counted_entries: Option<u32>,
 }
 

@@ -1,8 +1,4 @@
 //! Receipts: consumers' proofs of purchase, and their verdicts.
-//!
-//! [`photo`]: accepted files; [`payload`]: codes and times; [`sentinel`]: test receipts;
-//! [`record`]: the tax authority's data; [`rules`]: the campaign's; `basket`: products bought;
-//! [`judgement`]: the verdict; [`checks`]: its checks; [`schedule`]: the pace of look-ups.
 
 mod basket;
 pub mod checks;
@@ -43,7 +39,6 @@ pub enum Source {
     Photo {
         content_type: PhotoType,
         size_bytes: u64,
-        /// Read by the browser.
         #[serde(skip_serializing_if = "Option::is_none")]
         qr_payload: Option<String>,
     },
@@ -99,7 +94,7 @@ impl Source {
         }
     }
 
-    /// A QR code without a time is not enough: the photo is read.
+    /// The photo is read if its QR code has no time.
     pub fn lookup_source(&self) -> LookupSource {
         if let Some(sentinel) = self.sentinel() {
             return LookupSource::Sentinel(sentinel);

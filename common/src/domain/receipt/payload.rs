@@ -1,4 +1,4 @@
-//! Code and time of a receipt, from its QR code or typed. A payload is never fetched.
+//! A payload is never fetched.
 
 use std::str::FromStr;
 
@@ -66,7 +66,6 @@ impl ReceiptTime {
         NaiveTime::from_hms_opt(hour.into(), minute.into(), second.into()).map(Self)
     }
 
-    /// `h:mm` or `hh:mm`, with or without `:ss`.
     pub fn from_typed(typed: &str) -> Result<Self, Invalid> {
         let mut parts = typed.split(':');
         let hour = parts.next().and_then(|text| number(text, 1..=2));

@@ -1,4 +1,4 @@
-//! The record of a found receipt, without the customer's data.
+//! Without the customer's data.
 
 use std::fmt;
 
@@ -27,7 +27,6 @@ pub struct FiscalRecord {
     pub receipt_number: String,
     /// The day's closing report that includes the receipt.
     pub z_number: Option<String>,
-    /// Tanzanian, like the time.
     pub date: NaiveDate,
     pub time: Option<ReceiptTime>,
     pub items: Vec<FiscalItem>,

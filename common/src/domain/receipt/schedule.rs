@@ -1,7 +1,6 @@
 use std::time::Duration;
 
-/// Look-ups of all campaigns and environments: the authority tolerates two connections at a time
-/// from one address, three seconds apart.
+/// For all campaigns: the authority tolerates two connections at a time, three seconds apart.
 pub const LOOKUPS_PER_MINUTE: u64 = 40;
 pub const LOOKUP_INTERVAL: Duration = Duration::from_millis(60_000 / LOOKUPS_PER_MINUTE);
 

@@ -1,5 +1,3 @@
-//! Test receipts: a code or QR text that names its outcome.
-
 use super::judgement::ReceiptSummary;
 use super::rules::ReceiptRules;
 use crate::domain::MessageKey;

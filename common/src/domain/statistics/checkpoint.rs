@@ -1,5 +1,5 @@
-//! A shard's position up to which changes are counted. A stream repeats changes in order: those up
-//! to the checkpoint are skipped, and it moves in the transaction that counts.
+//! A shard's position. A stream repeats changes in order: those up to the checkpoint are skipped,
+//! and it moves in the transaction that counts.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -60,7 +60,7 @@ impl PartialOrd for SequenceNumber {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShardCheckpoint {
     pub sequence: SequenceNumber,
-    /// The number of this change's counters that are counted; `None` when all are. A phone active on a
+    /// Number of this change's counters that are counted; `None` when all are. A phone active on a
     /// hundred days has more than a transaction takes.
     pub counted: Option<usize>,
 }

@@ -51,7 +51,6 @@ pub(super) fn dimension(submission: &Submission) -> Option<String> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Percentile {
-    /// Seconds.
     AtMost(u64),
     MoreThan(u64),
 }

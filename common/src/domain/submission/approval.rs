@@ -1,5 +1,3 @@
-//! Two people: decisions about prizes or many entries need a second operator who asks for the same.
-
 use serde::{Deserialize, Serialize};
 
 use super::correction::Correction;
@@ -72,7 +70,7 @@ impl Submission {
         }
     }
 
-    /// Without the request, which was declined or withdrawn. Callers see no change.
+    /// Callers see no change.
     #[must_use]
     pub fn without_approval(&self) -> Self {
         Self {

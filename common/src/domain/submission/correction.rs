@@ -1,5 +1,3 @@
-//! Operators' corrections: an accepted submission is revoked, a rejected one reopened.
-
 use serde::{Deserialize, Serialize};
 
 use super::{MessageKey, OperatorDecision, ReviewStatus, State, Submission, SubmissionStatus};

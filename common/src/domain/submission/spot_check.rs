@@ -1,5 +1,4 @@
-//! Spot checks of settled submissions with a receipt, by another person who does not see the
-//! verdict.
+//! The other person does not see the verdict.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -12,7 +11,6 @@ const OF_OPERATORS: u64 = 50;
 /// Decisions in a thousand.
 const OF_SERVICE: u64 = 10;
 
-/// No effect on the submission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpotCheck {
     pub by: String,

@@ -80,7 +80,6 @@ impl SubmissionStatus {
         }
     }
 
-    /// The acceptance, with the prize of a winning moment.
     #[must_use]
     pub fn winning(self, prize: String) -> Self {
         Self {

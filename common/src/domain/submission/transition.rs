@@ -1,5 +1,3 @@
-//! The state machine of settling: results of steps, operators' decisions, and their effect.
-
 use super::{MessageKey, PendingSettlement, ReviewStatus, State, Submission, SubmissionStatus};
 use crate::domain::receipt::judgement::{Judgement, ReceiptVerdict};
 use crate::domain::{
@@ -19,7 +17,6 @@ pub enum Transition {
         /// For logs and operators.
         reason: Option<&'static str>,
     },
-    /// An operator decides, for this reason.
     Review(&'static str),
     /// No answer decides; the state is `unknown`.
     Escalate {
@@ -28,8 +25,9 @@ pub enum Transition {
     },
     /// An operator takes over, as a test asked; with `checking`, the state is `unknown`.
     Stay(MessageKey),
-    /// The state is `unknown`.
-    Unanswered { retry_at: Timestamp },
+    Unanswered {
+        retry_at: Timestamp,
+    },
     /// Changes nothing else.
     RetryAt(Timestamp),
 }

@@ -1,4 +1,4 @@
-//! A delivery that failed or waits. A delivery at the first try leaves no record.
+//! The first try leaves no record if it succeeds.
 
 use std::time::Duration;
 
@@ -61,7 +61,6 @@ pub struct Delivery {
     pub endpoint: EndpointId,
     pub event: EventId,
     pub r#type: EventType,
-    /// The change's time.
     pub timestamp: Timestamp,
     pub submission_id: SubmissionId,
     pub revision: u32,
@@ -101,7 +100,7 @@ impl Delivery {
         self.next_at.is_some_and(|next| next <= now)
     }
 
-    /// True if it is due, but too old to be sent.
+    /// Due, but too old to be sent.
     pub fn is_over(&self, now: Timestamp) -> bool {
         self.is_due(now) && self.created_at.after(Self::RETENTION) <= now
     }
@@ -128,7 +127,6 @@ impl Delivery {
         }
     }
 
-    /// Starts its schedule again, as an operator asked.
     #[must_use]
     pub fn replayed(self, now: Timestamp) -> Self {
         Self {

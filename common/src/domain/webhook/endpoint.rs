@@ -104,7 +104,6 @@ impl Endpoint {
         self.fails_for(Self::SUSPENDED_AFTER, now)
     }
 
-    /// True if someone has to look at it.
     pub fn is_failing(&self, now: Timestamp) -> bool {
         self.fails_for(Self::FAILING_AFTER, now)
     }
@@ -116,7 +115,7 @@ impl Endpoint {
                 .is_some_and(|since| now.since(since) >= span)
     }
 
-    /// True if a success must be recorded: it turns the endpoint good, or the last one is old.
+    /// True if it turns the endpoint good, or the last one is old.
     pub fn is_success_news(&self, now: Timestamp) -> bool {
         let is_recent = |last: Timestamp| now.since(last) < Self::SUCCESS_INTERVAL;
         self.failing_since.is_some() || !self.last_success_at.is_some_and(is_recent)

@@ -77,11 +77,9 @@ pub fn events_between(
     }
 }
 
-/// Limit of a request.
 const REQUEST_TIME: Duration = Duration::from_secs(10);
 
-/// True if the reply to its request told the present state: a partner's decision within the request
-/// is a change that is not published.
+/// A partner's decision within the request is a change that is not published.
 pub fn is_known_from_reply(submission: &Submission) -> bool {
     let is_from_partner = submission.revision == 1 && submission.upstream.is_some();
     let took = submission.updated_at.since(submission.created_at);
@@ -137,7 +135,6 @@ impl EventId {
         Self::from_random(first)
     }
 
-    /// The id of an event that reports no change.
     pub fn from_random(bytes: [u8; Self::BYTES]) -> Self {
         // 128 bits and two zeros are 26 groups of five.
         let number = u128::from_be_bytes(bytes);

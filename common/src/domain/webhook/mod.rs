@@ -1,6 +1,4 @@
-//! Webhooks: signed events about changes of submissions, sent to a brand's endpoints.
-//!
-//! An event is thin: it names the submission and its state, and no person, phone or code.
+//! Webhooks. An event is thin: it names the submission and its state, and no person, phone or code.
 
 mod delivery;
 mod endpoint;

@@ -1,4 +1,4 @@
-//! Secrets and signatures, as Standard Webhooks defines them.
+//! As Standard Webhooks defines them.
 
 use std::str::FromStr;
 

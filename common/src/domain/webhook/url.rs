@@ -54,7 +54,7 @@ impl WebhookUrl {
         check_public(&self.0).is_ok()
     }
 
-    /// Name or address; the part that may be shown.
+    /// The part that may be shown.
     pub fn host(&self) -> &str {
         self.0.host_str().unwrap_or_default()
     }

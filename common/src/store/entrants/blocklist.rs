@@ -1,5 +1,3 @@
-//! The blocklist of a scope, with a sparse index to list it.
-
 use std::collections::HashSet;
 
 use serde::Serialize;
@@ -14,7 +12,6 @@ use crate::store::{Item, StoreResult, number, read_text, read_time, required, te
 /// write to it.
 pub const BLOCKLIST: &str = "blocklist";
 pub const BLOCKED_SCOPE: &str = "blocked_scope";
-/// Time of blocking, and prefix of a blocked phone's attributes.
 pub const BLOCKED: &str = "blocked";
 const UNBLOCKED: &str = "unblocked";
 const BY: &str = "_by";
@@ -122,7 +119,6 @@ impl Entrants {
     }
 }
 
-/// Attributes of time, operator and reason share a prefix.
 async fn write_change(
     update: Write,
     before: &str,

@@ -14,7 +14,7 @@ pub(super) const ERASED_AS: &str = "erased_as";
 pub(super) const ERASED_AT: &str = "erased_at";
 
 impl Entrants {
-    /// Returns the replacing id: this one, or that of an interrupted erasure.
+    /// Returns this id, or that of an interrupted erasure.
     pub async fn begin_erasure(
         &self,
         scope: &Scope,
@@ -74,7 +74,6 @@ impl Entrants {
             .map(drop)
     }
 
-    /// Moves kept limits to random ids, for one page.
     pub async fn forget_erased(
         &self,
         scope: &Scope,

@@ -77,7 +77,6 @@ fn key(item: &Item) -> &str {
 }
 
 fn unchanged(write: Write, item: &Item) -> Write {
-    // A change that only adds attributes adds one of these.
     let added = ADDED_BY_CHANGES
         .iter()
         .filter(|name| !item.contains_key(**name));

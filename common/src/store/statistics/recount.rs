@@ -16,10 +16,9 @@ use crate::store::{Item, StoreResult, read_number};
 pub struct Recount {
     pub counters: Counters,
     pub records: u64,
-    /// Records that this build cannot read, not counted.
     pub unreadable: u64,
     pub last_change: Option<Timestamp>,
-    /// Counters of recent refusals, which a paused campaign still gets.
+    /// A paused campaign still gets refusals.
     pub recently_refused: BTreeSet<Counter>,
 }
 

@@ -1,5 +1,3 @@
-//! Writes of operators' corrections.
-
 use super::{CONTENDED, SubmissionStore};
 use crate::domain::{CodeHold, CodeKey, MessageKey, PhoneChecks, PhoneLimits, Submission};
 use crate::store::entrants::{self, CountChange};
@@ -11,7 +9,6 @@ const CORRECTING: &str = "correcting a submission";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CorrectionResult {
     Committed,
-    /// The submission had changed, or a further condition failed.
     StaleRevision,
     /// Another submission has the code, or it was voided.
     CodeTaken,
@@ -25,7 +22,7 @@ impl SubmissionStore {
     }
 
     /// The phone gets its place back and loses the entries; purchase and, if asked, code become
-    /// free. `further` conditions and changes, such as of its win, are part of the transaction.
+    /// free. `further` conditions and changes are part of the transaction.
     pub async fn revoke(
         &self,
         before: &Submission,
@@ -65,10 +62,8 @@ impl SubmissionStore {
         })
     }
 
-    /// Takes code and place again, if free; acceptance takes the purchase.
-    ///
-    /// A timeline of reopening and a new submission of the freed code: both find it free; the first
-    /// write takes it; the second's condition fails.
+    /// Takes code and place again. A timeline of reopening and a new submission of the freed code:
+    /// both find it free; the first write takes it; the second's condition fails.
     pub async fn reopen(
         &self,
         before: &Submission,

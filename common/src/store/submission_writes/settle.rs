@@ -1,5 +1,3 @@
-//! A settling step: the next revision, and changes in other tables.
-
 use super::{CONTENDED, SubmissionStore, claimed, taken};
 use crate::domain::instant::{Claim, RefusedClaim};
 use crate::domain::win::Win;
@@ -17,7 +15,6 @@ pub enum SettleResult {
     ReceiptAlreadyUsed,
 }
 
-/// Items with what it means if their condition fails.
 type Parts = Vec<(Failure, Write)>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +41,7 @@ impl SubmissionStore {
         settled.map_err(|_| StoreError::new(SETTLING, "it claimed no prize"))
     }
 
-    /// Settles with the prize of a winning moment; nothing is written if the claim is refused.
+    /// Nothing is written if the claim is refused.
     pub(crate) async fn settle_with(
         &self,
         before: &Submission,

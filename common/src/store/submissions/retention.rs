@@ -1,5 +1,3 @@
-//! Removes personal data once a campaign's retention of phones is over.
-
 use super::{Submissions, read};
 use crate::aws::concurrently;
 use crate::domain::{Scope, Submission};
@@ -10,7 +8,7 @@ use crate::telemetry;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetentionPage {
     pub done: u64,
-    /// Submissions that need their phone, changed meanwhile, or cannot be read.
+    /// They need their phone, changed meanwhile, or cannot be read.
     pub left: u64,
     pub position: Position,
 }

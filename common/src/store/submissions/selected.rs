@@ -1,5 +1,3 @@
-//! Reads a scope's submissions from the whole table, for exports.
-
 use futures_util::Stream;
 
 use super::{During, KEY, Submissions, read};
@@ -21,7 +19,6 @@ pub struct Selection {
     /// Only accepted submissions with an instant prize.
     pub winners: bool,
     pub message_key: Option<MessageKey>,
-    /// `YYYY-MM-DD` in the campaign's time zone.
     pub from_day: Option<String>,
     pub to_day: Option<String>,
     pub batch: Option<String>,

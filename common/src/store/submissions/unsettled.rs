@@ -1,5 +1,5 @@
-//! The index of unsettled submissions: due ones, and those that wait for an operator, a second
-//! person's approval or a spot check. It lags behind the table.
+//! Due submissions, and those that wait for an operator, an approval or a spot check. The index
+//! lags.
 
 use std::collections::HashMap;
 
@@ -53,8 +53,7 @@ enum Scopes {
 }
 
 impl Submissions {
-    /// Due submissions, `max` at most of each scope and partition. Scopes take turns, each with its
-    /// longest due first.
+    /// Scopes take turns, each with its longest due first; `max` of each scope and partition.
     pub async fn due(
         &self,
         dependency: Dependency,
@@ -74,7 +73,7 @@ impl Submissions {
         Ok(due)
     }
 
-    /// Longest due submission of the scope after `last_turn`, in the order of keys, and around.
+    /// Longest due of the scope after `last_turn`, in the order of keys, and around.
     pub async fn next_due(
         &self,
         dependency: Dependency,
@@ -137,7 +136,7 @@ impl Submissions {
         let (mut found, mut unreadable) = (Vec::new(), Vec::new());
         for one in read {
             match one {
-                // The index may lag behind the table.
+                // The index may lag.
                 Ok(submission) => found.extend(submission.filter(|found: &Submission| {
                     found.settling.is_some() || found.approval.is_some()
                 })),
@@ -184,7 +183,6 @@ impl Submissions {
             .await
     }
 
-    /// The one that began to wait last.
     pub async fn newest_waiting_for_operator(
         &self,
         scope: &Scope,
@@ -201,7 +199,7 @@ impl Submissions {
             .await
     }
 
-    /// Settled submissions whose correction a second person has to approve.
+    /// Settled submissions with a request for approval.
     pub async fn waiting_for_approval(&self, scope: &Scope) -> StoreResult<Vec<DueSubmission>> {
         self.listed_of_scope(approval_partition(scope.environment), scope, BEGINNING)
             .await
@@ -305,10 +303,8 @@ impl Submissions {
             .index_name(UNSETTLED)
     }
 
-    /// For a submission that only a newer build can read: others continue.
-    ///
-    /// A timeline of two workers: both find the record; the first moves its next step; the second's
-    /// condition fails.
+    /// Others continue. A timeline of two workers: both find the record; the first moves its next
+    /// step; the second's condition fails.
     pub async fn postpone_unreadable(
         &self,
         scope: &Scope,

@@ -13,15 +13,14 @@ use crate::store::Item;
 const IDENTITY: [&str; 4] = ["at", "key", "name", "file"];
 
 impl Write {
-    /// Names only what differs: an expression is limited to 4 KB.
+    /// Names only what differs: an expression has at most 4 KB.
     pub(crate) fn change<T: Serialize>(mut self, before: Option<&T>, after: &T) -> Self {
         let [before, after] = self.items(before, after);
         self.compare_maps("", &before, &after);
         self
     }
 
-    /// Writes differing attributes whole, for records with many changes. `before` was read from
-    /// `stored`.
+    /// Writes differing attributes whole, for records with many changes.
     pub(crate) fn merge<T: Serialize>(
         mut self,
         stored: &Item,

@@ -1,4 +1,4 @@
-//! A partner's URL and headers, checked when a campaign is applied and before each request.
+//! Checked when a campaign is applied and before each request.
 
 use http::{HeaderName, HeaderValue};
 use rustls::pki_types::ServerName;

@@ -1,4 +1,4 @@
-//! The look-up of one receipt. It logs nothing: code and time stay between caller and portal.
+//! Logs nothing: code and time stay between caller and portal.
 
 use std::time::Duration;
 

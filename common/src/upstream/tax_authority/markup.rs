@@ -1,5 +1,4 @@
-//! The visible content of a page: lines, `<b>LABEL:</b> value` fields, tables, watermarks. Accepts
-//! any bytes.
+//! The visible content of a page. Accepts any bytes.
 
 use html5gum::emitters::default::DefaultEmitter;
 use html5gum::{StartTag, Token, Tokenizer};

@@ -1,5 +1,3 @@
-//! Draws of a demo campaign, one in each state, made with the operator's commands in seconds.
-
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -32,7 +30,7 @@ pub struct DemoDraw {
     walk: &'static [&'static str],
 }
 
-/// Winners are called: the first winner of the kettle declined, the second has it.
+/// The first winner of the kettle declined, the second has it.
 const CALLED: DemoDraw = DemoDraw {
     name: "demo",
     weeks_ago: 0,
@@ -97,7 +95,7 @@ The draw `demo` of chai-bora-2026 has winners, who are being called. With the re
   cargo ops --env-file ready.json draw verify demo-draw
 ";
 
-/// The draw whose winners are called, or one for each state. Returns those that are new.
+/// Returns those that are new.
 pub async fn freeze(
     env: &Env,
     clock: &Clock,

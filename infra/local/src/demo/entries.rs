@@ -1,5 +1,3 @@
-//! Two weeks of backdated entries in the demo campaigns: some run, one is at its end.
-
 use std::time::Duration;
 
 use chrono::{DateTime, FixedOffset, TimeDelta, Utc};
@@ -94,7 +92,7 @@ impl Entries {
         self.state % end
     }
 
-    /// In the last two weeks; later days have more, and afternoons more than nights.
+    /// Later days have more, and afternoons more than nights.
     fn time(&mut self, campaign: &Campaign) -> Timestamp {
         let end = campaign.window.end.filter(|end| *end < self.now);
         let last = end.unwrap_or(self.now);

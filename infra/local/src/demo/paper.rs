@@ -1,4 +1,4 @@
-//! Photos of sample receipts, which agree with the tax authority's records.
+//! Photos agree with the tax authority's records.
 
 use common::domain::{FiscalRecord, Quantity, ReceiptTime};
 use png::{BitDepth, ColorType, Compression, Encoder, EncodingError};

@@ -1,5 +1,3 @@
-//! Writes backdated records like the service.
-
 use std::sync::Arc;
 
 use common::aws::deployment_secret::SecretVersion;
@@ -16,8 +14,7 @@ use ops_core::tables::Tables;
 
 use super::{DemoError, unusable};
 
-/// The stack does not announce this writer's photos: receipts know of them, or their event is a
-/// sample.
+/// The stack does not announce this writer's photos.
 pub(crate) const ACCESS_KEY: &str = "demo";
 
 /// The database may still process an attempt that timed out.

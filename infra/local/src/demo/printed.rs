@@ -1,5 +1,5 @@
-//! The demo campaigns as printed: keys, codes, and blocks to paste into bash or zsh. Interactive
-//! zsh refuses comments, so `echo` announces each step.
+//! Blocks to paste into bash or zsh. Interactive zsh refuses comments, so `echo` announces each
+//! step.
 
 use common::domain::Environment;
 

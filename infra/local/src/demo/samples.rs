@@ -1,5 +1,3 @@
-//! Records behind the sample events.
-
 use common::app::auth::DEFAULT_PER_MINUTE;
 use common::clock::Clock;
 use common::config::Env;

@@ -1,5 +1,3 @@
-//! The simulated partner's behavior, by a code's first four letters.
-
 use self::Behavior::*;
 use self::Reply::*;
 use crate::simulator::{Case, case, find};
@@ -24,7 +22,6 @@ pub enum Behavior {
 pub enum Reply {
     /// HTTP status, partner's status and text.
     Status(u16, i64, &'static str),
-    /// HTTP status, media type and body.
     Text(u16, &'static str, &'static str),
     Huge,
     /// Redirects to some clouds' metadata address, which serves credentials.

@@ -1,5 +1,4 @@
-//! A simulated partner; [`cases::CASES`] has its behavior. It shares no code with the client, which
-//! would hide mistakes of both.
+//! Shares no code with the client, which would hide mistakes of both.
 
 use std::collections::HashMap;
 use std::io;

@@ -1,5 +1,3 @@
-//! Reads a PUT's body within the size limit, and verifies checksums.
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::{Bytes, BytesMut};

@@ -1,5 +1,5 @@
-//! A bucket in a folder, a file per object: metadata as a line of JSON, then the bytes. Its name is
-//! a digest of the key, so no key leaves the folder or is too long.
+//! A file per object: metadata as a line of JSON, then the bytes. Its name is a digest of the key,
+//! so no key leaves the folder or is too long.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};

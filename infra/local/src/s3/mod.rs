@@ -1,5 +1,3 @@
-//! The embedded S3, with checked signatures and an event for every object.
-
 mod body;
 mod files;
 mod service;
@@ -50,7 +48,6 @@ pub struct ObjectCreated {
     pub bucket: String,
     /// Raw; S3's events URL-encode it.
     pub key: String,
-    /// Bytes.
     pub size: i64,
     /// MD5 in hexadecimal, without quotes.
     pub etag: String,

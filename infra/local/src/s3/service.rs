@@ -1,4 +1,4 @@
-//! The S3 operations in use; others get `NotImplemented`.
+//! Other operations get `NotImplemented`.
 
 use std::sync::Arc;
 use std::time::SystemTime;

@@ -1,4 +1,4 @@
-//! The embedded SQS: standard queues in memory, lost on a stop. Signatures are not checked.
+//! Standard queues in memory. Signatures are not checked.
 
 mod actions;
 #[cfg(test)]

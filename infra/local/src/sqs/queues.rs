@@ -1,5 +1,3 @@
-//! Visibility, receive counts, dead letters. Time is an argument.
-
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -1,5 +1,4 @@
-//! A simulated portal of the tax authority; [`cases::CASES`] has its behavior. It shares no code
-//! with the client, which would hide mistakes of both.
+//! Shares no code with the client, which would hide mistakes of both.
 
 use std::collections::VecDeque;
 use std::io;

@@ -1,5 +1,4 @@
-//! A brand's receiver of webhooks. `/try/events/{campaign}/{environment}` is the page's; the
-//! service sends to `/try/received/…`.
+//! `/try/events/{campaign}/{environment}` is the page's; the service sends to `/try/received/…`.
 
 use std::collections::HashMap;
 

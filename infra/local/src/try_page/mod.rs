@@ -1,6 +1,5 @@
 //! The consumer's side, as a brand would build it. Files in `infra/local/try/` are meant to be
-//! read; `proxy` is what runs on a brand's server, `events` its receiver of webhooks; `guide` lists
-//! what to try.
+//! read.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

@@ -1,4 +1,3 @@
-//! A brand's server: adds the key, and passes on the calls that the page needs.
 //! `/try/api/{campaign}/{environment}/submissions` becomes `/api/v1/submissions`.
 
 use axum::http::header::AUTHORIZATION;

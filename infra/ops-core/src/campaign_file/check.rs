@@ -1,5 +1,3 @@
-//! Checks a file against its schema: notes problems with line and path, and fills in defaults.
-
 use std::ops::RangeInclusive;
 
 use regex::Regex;

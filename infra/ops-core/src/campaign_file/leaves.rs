@@ -1,5 +1,3 @@
-//! A campaign as a flat list of values with their paths.
-
 use super::schema::{Kind, Schema};
 use super::write::{is_nothing, to_json};
 use crate::prelude::*;
@@ -98,7 +96,7 @@ pub(crate) fn whole_blocks(before: &Campaign, after: &Campaign) -> Result<Vec<Wh
     Ok(Schema::of_file().fields().filter_map(whole).collect())
 }
 
-/// Every field with its value or default; lists of blocks as lengths, maps as names.
+/// Lists of blocks as lengths, maps as names.
 pub(crate) fn summary(
     campaign: &Campaign,
     in_words: impl Fn(&str, &Value) -> String,

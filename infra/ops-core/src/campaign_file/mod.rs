@@ -1,7 +1,4 @@
 //! Reads campaign files: YAML, or JSON, with the API's own field names.
-//!
-//! `fields` describes the fields and derives `schema`; `tree` parses into nodes with lines, `check`
-//! holds them against the schema, `rules` checks the rest. `form` reads a form of the console.
 
 mod check;
 mod fields;

@@ -1,5 +1,3 @@
-//! Formats of texts, and what holds between fields.
-
 use common::domain::campaign::Window;
 use common::domain::instant::PlanProblem;
 use common::domain::partner::PartnerRules;
@@ -128,7 +126,6 @@ pub(super) fn check(file: &Field<'_>) {
     }
 }
 
-/// Each rule of a plan, at the field that breaks it.
 fn check_instant(file: &Field<'_>, instant: &Field<'_>) {
     for days in instant.list("days") {
         for name in ["from", "to"] {

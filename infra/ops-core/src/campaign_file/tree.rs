@@ -1,5 +1,4 @@
-//! Parses YAML into nodes with lines: one document, no tags, and no aliases, which could expand a
-//! small file into a huge one.
+//! One document, no tags, and no aliases, which could expand a small file into a huge one.
 
 use granit_parser::{Event, Parser, ScalarStyle, StrInput, options};
 

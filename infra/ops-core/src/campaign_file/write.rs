@@ -1,5 +1,3 @@
-//! A campaign as YAML that reads as the same campaign, and as JSON.
-
 use chrono::SecondsFormat;
 
 use super::rules::tin_digits;

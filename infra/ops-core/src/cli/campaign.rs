@@ -1,5 +1,3 @@
-//! `ops campaign`.
-
 use crate::prelude::*;
 
 #[derive(Subcommand)]

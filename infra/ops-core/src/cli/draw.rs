@@ -1,5 +1,3 @@
-//! The arguments of `ops draw`.
-
 use clap::ArgGroup;
 use draw::{Digest, Prize};
 

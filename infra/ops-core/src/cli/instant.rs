@@ -1,5 +1,3 @@
-//! The arguments of `ops instant`.
-
 use super::time::TimeOfDay;
 use super::{ScopeArgs, VerifyArgs};
 use crate::draws::run::RoundSource;

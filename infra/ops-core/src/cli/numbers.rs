@@ -1,5 +1,3 @@
-//! `ops numbers`.
-
 use clap::{Args, ValueEnum};
 
 use super::LiveScopeArgs;

@@ -1,5 +1,3 @@
-//! The command line of `ops phone`.
-
 use super::ScopeArgs;
 use crate::prelude::*;
 

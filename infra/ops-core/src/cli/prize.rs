@@ -1,5 +1,3 @@
-//! The arguments of `ops prize`.
-
 use super::LiveScopeArgs;
 use super::draw::{CallArgs, SkipArgs};
 use crate::prelude::*;

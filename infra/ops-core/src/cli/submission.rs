@@ -1,5 +1,3 @@
-//! The arguments of `ops submission list`, `revoke` and `reopen`.
-
 use super::LiveScopeArgs;
 use crate::prelude::*;
 

@@ -1,5 +1,3 @@
-//! Days and times on the command line.
-
 use std::str::FromStr;
 
 use chrono::{NaiveDateTime, NaiveTime, TimeDelta, TimeZone};

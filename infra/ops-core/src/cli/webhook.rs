@@ -1,5 +1,3 @@
-//! The command line of `ops webhook`.
-
 use clap::ArgGroup;
 use common::domain::webhook::{EndpointId, EventId, EventType, SignatureKind};
 

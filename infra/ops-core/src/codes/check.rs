@@ -1,4 +1,4 @@
-//! Checks and describes a file of codes. A million codes take some 20 MB.
+//! A million codes take some 20 MB.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -50,7 +50,7 @@ impl Checked {
         )
     }
 
-    /// Probability that a guess in the list's alphabet and shortest length is right.
+    /// In the list's alphabet and shortest length.
     pub(crate) fn odds_of_a_guess(&self) -> f64 {
         self.list.odds_of_a_guess(self.imported_codes)
     }

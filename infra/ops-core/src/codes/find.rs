@@ -80,7 +80,6 @@ pub async fn lookup(
     }))
 }
 
-/// The record and batch of a submission's code.
 pub(crate) async fn of_submission(
     tables: &Tables,
     submission: &Submission,

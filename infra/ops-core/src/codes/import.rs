@@ -1,5 +1,5 @@
-//! Imports codes printed elsewhere. The whole file is checked before anything is written; an
-//! interrupted import is finished by running it again.
+//! The whole file is checked before anything is written; an interrupted import is finished by
+//! running it again.
 
 use common::domain::codebook::LengthSource;
 

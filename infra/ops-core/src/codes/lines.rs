@@ -1,5 +1,3 @@
-//! Codes in a file, one per line, as spreadsheets and printers write them.
-
 use crate::column::{AFTER_DAMAGE, ColumnType, spreadsheet_damage};
 use crate::prelude::*;
 

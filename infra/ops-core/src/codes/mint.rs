@@ -1,5 +1,5 @@
-//! Mints codes in three steps: reserve serial numbers, encipher and write them, activate the batch.
-//! A crash between them leaves an inactive batch; no code is ever printed twice.
+//! Three steps: reserve serial numbers, encipher and write them, activate the batch. A crash
+//! between them leaves an inactive batch; no code is ever printed twice.
 
 use std::num::NonZero;
 use std::{iter, thread};

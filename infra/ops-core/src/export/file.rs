@@ -1,4 +1,4 @@
-//! The file of an export, and its manifest. An interrupted export leaves no file.
+//! An interrupted export leaves no file.
 
 use std::ffi::OsString;
 use std::io::BufWriter;

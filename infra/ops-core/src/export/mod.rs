@@ -1,6 +1,3 @@
-//! `ops export`: submissions, entrants or winners of a campaign as CSV, from the tables; [`csv`]
-//! does the same for a filtered list.
-//!
 //! The whole table is read in parallel segments, of which one page each is in memory.
 
 mod file;
@@ -147,8 +144,7 @@ pub(crate) async fn run(
     Ok(Report::new(manifest, text).with_note(note))
 }
 
-/// Submissions of a filter as CSV, a text for each page; an unreadable record ends it. Whole phones
-/// are recorded in the audit log first.
+/// An unreadable record ends it. Whole phones are recorded in the audit log first.
 pub async fn csv(
     tables: &Tables,
     scope: &Scope,
@@ -317,7 +313,6 @@ impl Export {
         Ok(Some(self.row(&rows::submission(&submission, phone))))
     }
 
-    /// Where the prize of each winner is; empty for other content.
     async fn statuses(&self) -> Result<HashMap<SubmissionId, WinStatus>> {
         let Self { tables, scope, .. } = self;
         let wins = match self.args.content {

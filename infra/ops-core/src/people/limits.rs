@@ -1,5 +1,3 @@
-//! A phone's limits, blocks and latest submissions in one scope.
-
 use crate::prelude::*;
 
 pub const MAX_SUBMISSIONS: usize = 50;

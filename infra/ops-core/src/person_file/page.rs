@@ -1,5 +1,3 @@
-//! The page for the person, in Swahili and English.
-
 use chrono::Datelike;
 use common::domain::message::Language;
 use maud::{DOCTYPE, Markup, html};

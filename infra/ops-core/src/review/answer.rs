@@ -1,5 +1,3 @@
-//! Writes a reviewer's answer: settles a submission, or records a spot check.
-
 use crate::approvals::{action, moved};
 use crate::prelude::*;
 use crate::review::lookup::can_look_up;
@@ -28,7 +26,7 @@ pub enum ReviewResult {
     ReceiptTaken(Submission),
 }
 
-/// Fails as [`settle`](crate::settle::settle), or if the reviewer saw another revision.
+/// Fails if the reviewer saw another revision.
 pub async fn write(
     tables: &Tables,
     scope: &Scope,

@@ -1,5 +1,3 @@
-//! A reviewer's view of a submission.
-
 use common::domain::receipt::LookupSource;
 use common::domain::receipt::checks::{Check, CheckResult, checks};
 use common::domain::receipt::payload::ReceiptKey;

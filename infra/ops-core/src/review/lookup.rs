@@ -1,10 +1,7 @@
-//! Looks a typed receipt up at the tax authority, so that a reviewer decides on facts.
-//!
-//! The console takes a slot of the queue's pace itself and asks the portal: a request that
-//! `settle-receipts` carries out would take a record, a message and polling, and rights to all three.
-//! The pace stays exact, because a slot is one conditional write to the record that all environments
-//! use, and an operator's clock is not trusted. A reviewer needs the right to that record alone, and
-//! a look-up changes no submission.
+//! Looks a typed receipt up at the tax authority. The console takes a slot of the queue's pace
+//! itself: a slot is one conditional write to the record that all environments use, and an
+//! operator's clock is not trusted. A request that `settle-receipts` carries out would take a
+//! record, a message, polling, and rights to all three.
 
 use common::app::lookup_throttle::SlotPermit;
 use common::domain::receipt::judgement::{Judgement, judge};

@@ -1,5 +1,3 @@
-//! The receipt's photo for a reviewer: a copy without hidden parts, never the file itself.
-
 use common::domain::ids::ReceiptId;
 use common::domain::receipt::photo::photo_digest;
 use photo::{PhotoReader, Unreadable};

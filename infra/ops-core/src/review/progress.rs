@@ -1,4 +1,4 @@
-//! The reviewers' progress, at most a minute old.
+//! At most a minute old.
 
 use common::domain::statistics::{AGREED, DECIDED, DIFFERED, utc_hour};
 

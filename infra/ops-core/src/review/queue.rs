@@ -1,4 +1,4 @@
-//! A reviewer's queue: what no other reviewer has, the longest waiting first.
+//! What no other reviewer has, the longest waiting first.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::prelude::*;
 
 /// While the list has something free, the index is read at most twice a minute.
 const LIST_LIFETIME: Duration = Duration::from_secs(30);
-/// One of so many is a spot check, if there are any and others wait.
+/// One of so many is a spot check.
 const SPOT_CHECK_EVERY: u64 = 10;
 /// Older decisions tell little about today.
 const SPOT_CHECK_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -34,7 +34,7 @@ pub struct ReviewQueue {
     holder: String,
     listed: Option<Listed>,
     claimed: BTreeSet<SubmissionId>,
-    /// Times before which not to try: others have it, or this reviewer answered or skipped it.
+    /// Others have it until then, or this reviewer answered or skipped it.
     not_before: HashMap<SubmissionId, Timestamp>,
     given: u64,
     /// Asked for by its id; locked already.
@@ -46,7 +46,6 @@ pub enum First {
     /// The next one given.
     Claimed,
     HeldBy(String),
-    /// The service's turn, or settled.
     NotWaiting(Box<Submission>),
     /// The second person has to be another one.
     AcceptedByYou,
@@ -114,7 +113,6 @@ impl ReviewQueue {
         Ok(None)
     }
 
-    /// Locks the submission with this id, to be given next.
     pub async fn put_first(
         &mut self,
         tables: &Tables,
@@ -152,7 +150,7 @@ impl ReviewQueue {
         self.claimed.contains(&id)
     }
 
-    /// Renews the locks; returns those that others have taken.
+    /// Returns the locks that others have taken.
     pub async fn renew(
         &mut self,
         locks: &ReviewLocks,
@@ -202,7 +200,7 @@ impl ReviewQueue {
         Ok(())
     }
 
-    /// Number waiting when the index was last read, and the first's start of waiting.
+    /// When the index was last read, with the first's start of waiting.
     pub fn waiting(&self) -> (usize, Option<Timestamp>) {
         let waiting = self
             .listed
@@ -255,7 +253,7 @@ impl ReviewQueue {
 }
 
 /// `None` if it is not for this reviewer: the person who decided takes no spot check, and the one
-/// who accepted is not the second person for the prize.
+/// who accepted is not the second person.
 fn wanted(submission: Submission, identity: &str, by: &str) -> Option<ClaimedSubmission> {
     let waits = submission.assignee() == Some(Assignee::Operator);
     if waits {

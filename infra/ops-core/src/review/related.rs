@@ -1,8 +1,5 @@
-//! Submissions that may be the same purchase, as far as an index or a record shows it.
-//!
-//! Unknown without reading the whole table: pending submissions with the same receipt, and other
-//! phones with the same basket. Only the first claim of a purchase or of an unreadable photo is
-//! recorded, and no index has baskets.
+//! Submissions that may be the same purchase, as far as an index or a record shows it: only the
+//! first claim of a purchase or of an unreadable photo is recorded, and no index has baskets.
 
 use crate::prelude::*;
 
@@ -13,7 +10,6 @@ pub enum Relation {
     Phone,
     /// Accepted with the same purchase or record.
     Receipt,
-    /// The same bytes of an unreadable photo.
     File,
     /// Same products, branch and day.
     Basket,
@@ -67,7 +63,6 @@ pub async fn related(
     Ok(related)
 }
 
-/// Adds what the records show to an index's relations.
 fn also(of: &Submission, other: &Submission, mut relations: Vec<Relation>) -> Vec<Relation> {
     if of.purchase.is_some()
         && of.purchase == other.purchase
@@ -81,7 +76,7 @@ fn also(of: &Submission, other: &Submission, mut relations: Vec<Relation>) -> Ve
     relations
 }
 
-/// True for the same products, branch and day, as far as products are known.
+/// As far as products are known.
 pub(super) fn is_same_basket(one: &Submission, other: &Submission) -> bool {
     let bought = one
         .receipt

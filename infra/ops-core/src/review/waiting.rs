@@ -1,4 +1,4 @@
-//! The list of what waits for a person, read from its index, longest waiting first.
+//! Longest waiting first.
 
 use common::store::review_locks::{ReviewLock, ReviewLocks};
 
@@ -14,9 +14,8 @@ pub const PAGE: usize = 500;
 
 #[derive(Debug)]
 pub struct WaitingPage {
-    /// All that wait.
     pub total: usize,
-    /// Those of this page, without the ones settled since.
+    /// Without the ones settled since.
     pub submissions: Vec<Submission>,
     pub unreadable: usize,
 }
@@ -52,7 +51,6 @@ impl WaitingPage {
         })
     }
 
-    /// Number of submissions by reason.
     pub fn reasons(&self) -> BTreeMap<&str, usize> {
         let mut counts = BTreeMap::new();
         for reason in self.submissions.iter().flat_map(|one| &one.reasons) {
@@ -61,8 +59,7 @@ impl WaitingPage {
         counts
     }
 
-    /// This submission, those with its basket, and those named, such as by the same file. This and
-    /// those named may be on another page.
+    /// This submission, those with its basket, and those named; they may be on another page.
     pub async fn alike(
         self,
         tables: &Tables,
@@ -98,12 +95,11 @@ fn waits(submission: &Submission) -> bool {
 #[derive(Debug)]
 pub enum Rejection {
     Rejected,
-    /// The reviewer who has it.
     HeldBy(String),
     Refused(Failure),
 }
 
-/// Rejects one of many as a reviewer's answer does: with its lock, its revision and its own row.
+/// With its lock, its revision and its own row.
 pub async fn reject(
     tables: &Tables,
     locks: &ReviewLocks,

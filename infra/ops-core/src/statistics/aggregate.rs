@@ -1,5 +1,3 @@
-//! Counters by day, hour and name.
-
 use common::domain::statistics::decision_time::{Kind, Percentile, percentile};
 use common::domain::statistics::utc_hour;
 
@@ -37,7 +35,7 @@ pub fn scaled(number: i64, of: i64, length: i64) -> i64 {
     }
 }
 
-/// Nonzero aggregate over all days, by `name`.
+/// Without zeros.
 pub fn aggregate(
     counters: &Counters,
     metric: Metric,
@@ -245,7 +243,7 @@ pub struct PrizesLeft<'a> {
     pub batch: &'a Batch,
     pub prize: &'a str,
     pub codes: i64,
-    /// Those that no winner has or may get. `None` for inactive batches.
+    /// `None` for inactive batches.
     pub left: Option<i64>,
 }
 

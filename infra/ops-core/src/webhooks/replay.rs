@@ -145,7 +145,6 @@ pub async fn replay_period_unseen(
     replay_period(tables, endpoints, period, clock, &mut terminal).await
 }
 
-/// Returns the number of events.
 pub(crate) async fn replay_period(
     tables: &Tables,
     endpoints: &[Endpoint],

@@ -1,5 +1,3 @@
-//! Forms filled from a campaign, or with defaults.
-
 use super::super::schema::{Kind, Schema};
 use super::super::write::{flow, is_nothing, to_json};
 use super::{ON, Typed, is_switched, join, lines};

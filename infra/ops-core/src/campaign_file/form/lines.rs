@@ -1,5 +1,5 @@
-//! Items of a list as lines, as a spreadsheet takes and gives them: cells between `|` or tabs. A
-//! line with `{` in front is an item as in a file.
+//! Items as lines, as a spreadsheet takes and gives them: cells between `|` or tabs. A line with
+//! `{` in front is an item as in a file.
 
 use super::super::schema::{Kind, Schema};
 use super::super::tree::{self, Content, Entry, Node};

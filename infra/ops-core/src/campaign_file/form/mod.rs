@@ -1,5 +1,4 @@
-//! A campaign file as a form: its parts by the schema, and what was typed by path. A form passes
-//! the checks of a file.
+//! A form passes the checks of a file.
 
 mod fill;
 mod lines;
