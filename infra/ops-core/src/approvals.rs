@@ -1,5 +1,4 @@
-//! The rule of two people: a change with something at stake waits for a second operator, who
-//! approves or declines it.
+//! A change with something at stake waits for a second operator.
 
 use common::domain::submission::approval::Agreement;
 use common::store::submissions::DueSubmission;
@@ -39,7 +38,7 @@ pub(crate) enum Agreed {
     Proposed(Box<Decided>),
 }
 
-/// Proposes a change that differs from the proposed one, after its `row` in the audit log.
+/// After its `row` in the audit log.
 pub(crate) async fn agree(
     tables: &Tables,
     before: &Submission,
@@ -73,7 +72,7 @@ pub(crate) async fn agree(
     }
 }
 
-/// Takes a request back: its operator withdraws it, another one declines it.
+/// Its operator withdraws it, another one declines it.
 pub async fn decline(
     tables: &Tables,
     before: &Submission,
@@ -105,7 +104,6 @@ pub(crate) fn asked_by(decision: &OperatorDecision) -> Option<(&'static str, Val
     is_approved.then(|| ("asked_by", json!(decision.by)))
 }
 
-/// True if one person asked, and decides now.
 pub(crate) fn is_own(first: &OperatorDecision, decision: &OperatorDecision) -> bool {
     first.is_by(
         decision.identity.as_deref().unwrap_or_default(),
@@ -116,9 +114,7 @@ pub(crate) fn is_own(first: &OperatorDecision, decision: &OperatorDecision) -> b
 /// What waits for a second person, besides acceptances, which wait in the review.
 #[derive(Debug)]
 pub struct Requests {
-    /// To be revoked or reopened.
     pub submissions: Vec<DueSubmission>,
-    /// To be given up.
     pub draws: Vec<Draw>,
 }
 

@@ -1,4 +1,4 @@
-//! Writes a file completely or not at all: temporary name, sync, rename.
+//! Completely or not at all: temporary name, sync, rename.
 
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};

@@ -54,7 +54,6 @@ impl Action {
         })
     }
 
-    /// The campaign of an action on both environments.
     #[must_use]
     pub fn in_campaign(mut self, campaign: &CampaignSlug) -> Self {
         self.0.campaign = Some(campaign.to_string());
@@ -135,7 +134,6 @@ impl Audit {
         &self.aws
     }
 
-    /// The log for another command of the same operator, with its own guard.
     pub(crate) fn for_next_command(&self) -> (Self, Aws) {
         let next = Self {
             guard: WriteGuard::default(),
@@ -256,7 +254,6 @@ pub async fn list(
     })
 }
 
-/// Rows from `from` to `to`, both included, oldest first.
 pub(crate) async fn rows(
     tables: &Tables,
     filter: &RowFilter,

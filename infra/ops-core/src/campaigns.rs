@@ -1,5 +1,3 @@
-//! Applies campaign files in two steps, to review the change first, and sets the pause switch.
-
 mod diff;
 mod meaning;
 mod meanwhile;
@@ -48,7 +46,6 @@ pub enum Change {
 }
 
 impl Plan {
-    /// The differences in words.
     pub fn rows(&self) -> Vec<ChangeRow> {
         match self.change {
             Change::Created => diff::rows_of_new(&self.differences, &self.after),

@@ -1,5 +1,3 @@
-//! Connects to the stack: its variables, AWS credentials and region.
-
 use aws_config::BehaviorVersion;
 use aws_sdk_dynamodb::config::Region;
 use common::aws;

@@ -1,7 +1,6 @@
-//! Revokes and reopens settled submissions. Reopening takes another person than the one who
-//! decided. If an instant or drawn prize was won, both take two people. Revoking takes two from the
-//! moment a draw of the entry begins to be frozen until it is finished, and waits between the
-//! draw's round and its run.
+//! Reopening takes another person than the one who decided. If an instant or drawn prize was won,
+//! both corrections take two people. Revoking takes two from the moment a draw of the entry begins
+//! to be frozen until it is finished, and waits between the draw's round and its run.
 
 use common::domain::submission::correction::NotCorrectable;
 use common::store::Write;

@@ -1,5 +1,3 @@
-//! The error of a command.
-
 use std::error::Error as StdError;
 use std::io;
 

@@ -1,5 +1,3 @@
-//! Formats numbers, times, text and tables for people.
-
 use common::domain::unicode::is_format;
 
 use crate::prelude::*;
@@ -89,7 +87,6 @@ pub fn local_time(timestamp: Timestamp, zone: Tz) -> String {
         .to_string()
 }
 
-/// Local time with the zone's name.
 pub fn zoned_time(timestamp: Timestamp, zone: Tz) -> String {
     format!("{} {}", local_time(timestamp, zone), zone.name())
 }

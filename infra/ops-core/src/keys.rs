@@ -1,5 +1,3 @@
-//! Issues, changes, rolls and revokes API keys.
-
 use std::ops::RangeInclusive;
 
 use common::app::auth::key_prefix;
@@ -42,7 +40,6 @@ pub struct IssuedKey {
     pub zone: Tz,
 }
 
-/// Issues a key; without `valid_for`, it works until revoked.
 pub async fn issue(
     tables: &Tables,
     scope: &Scope,
@@ -61,7 +58,6 @@ pub async fn issue(
     Ok(issued)
 }
 
-/// Writes the audit log's row.
 async fn record(
     tables: &Tables,
     action: &'static str,

@@ -1,5 +1,3 @@
-//! Blocks, unblocks and shows phones.
-
 use common::domain::unicode;
 
 use crate::column::{AFTER_DAMAGE, ColumnType, spreadsheet_damage};
@@ -60,7 +58,7 @@ pub(crate) async fn entrant_ids(
     ])
 }
 
-/// The decision to block or unblock, whose record has no AWS identity of its own.
+/// Its record has no AWS identity of its own.
 pub async fn decision(tables: &Tables, why: String, now: Timestamp) -> Result<OperatorDecision> {
     Ok(OperatorDecision {
         by: tables.audit.operator_in_full().await?,
@@ -69,7 +67,7 @@ pub async fn decision(tables: &Tables, why: String, now: Timestamp) -> Result<Op
     })
 }
 
-/// Blocks or unblocks after a row in the audit log. Returns false if nothing changed.
+/// Returns false if nothing changed.
 pub async fn record_and_set_blocked(
     tables: &Tables,
     slug: &CampaignSlug,
@@ -85,7 +83,7 @@ pub async fn record_and_set_blocked(
     set_blocked(tables, slug, phone, blocked, decision).await
 }
 
-/// Blocks or unblocks in both environments. Returns false if nothing changed.
+/// Returns false if nothing changed.
 pub async fn set_blocked(
     tables: &Tables,
     slug: &CampaignSlug,

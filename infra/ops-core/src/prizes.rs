@@ -1,5 +1,3 @@
-//! Instant prizes on a stack: the log of wins, and calls to winners.
-
 use crate::contact_log::{WinnersOf, steps_json};
 use crate::prelude::*;
 use crate::submissions;
@@ -50,7 +48,6 @@ impl Winner {
     }
 }
 
-/// Oldest first.
 pub async fn list(
     tables: &Tables,
     scope: &Scope,

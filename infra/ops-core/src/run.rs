@@ -1,5 +1,3 @@
-//! Runs a command line.
-
 use std::ffi::OsString;
 
 use clap::{CommandFactory, Parser};

@@ -1,5 +1,3 @@
-//! Settles submissions by hand, and hands them back to the service.
-
 use common::domain::receipt::rules::ReceiptRules;
 use common::domain::submission::transition::{Findings, Transition};
 use common::store::submission_writes::SettleResult;
@@ -132,7 +130,6 @@ fn is_unproved(submission: &Submission, purchase: Option<&VerificationCode>) -> 
     submission.receipt_id.is_some() && purchase.is_none()
 }
 
-/// Writes the audit log's row first.
 async fn write(
     tables: &Tables,
     before: &Submission,

@@ -1,5 +1,3 @@
-//! Finds and lists submissions.
-
 pub mod code_entered;
 pub mod listing;
 pub mod timeline;
@@ -49,7 +47,7 @@ pub async fn one(tables: &Tables, name: &str) -> Result<Submission> {
     }
 }
 
-/// Submissions of all scopes: consumers quote the reference alone.
+/// Consumers quote the reference alone.
 pub(crate) async fn by_reference(tables: &Tables, reference: Reference) -> Result<Vec<Submission>> {
     let campaigns = tables.campaigns.list().await?;
     let scopes = campaigns
@@ -62,7 +60,6 @@ pub(crate) async fn by_reference(tables: &Tables, reference: Reference) -> Resul
     Ok(found.into_iter().flatten().collect())
 }
 
-/// A phone's submissions, newest first.
 pub async fn of_phone(tables: &Tables, scope: &Scope, phone: &Phone) -> Result<Vec<Submission>> {
     let entrant = tables.entrant_id(scope, phone).await?;
     let submissions = tables.submissions();

@@ -1,5 +1,3 @@
-//! Differences between two versions of a campaign, by field names.
-
 use super::meaning::{Facts, meaning};
 use crate::campaign_file::leaves::{self, Leaf, WholeBlock, leaves, whole_blocks};
 use crate::prelude::*;
@@ -94,7 +92,6 @@ pub(crate) fn differences(
     Ok(found)
 }
 
-/// A difference in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangeRow {
     pub field: String,

@@ -1,5 +1,3 @@
-//! Meanings of changes for a campaign that people take part in.
-
 use crate::prelude::*;
 
 /// Known without reading whole tables.

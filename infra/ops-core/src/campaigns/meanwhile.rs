@@ -1,5 +1,3 @@
-//! Changes of a campaign by others, since an operator began to change it.
-
 use super::diff::{ChangeRow, differences, rows};
 use super::{Facts, versions};
 use crate::prelude::*;

@@ -1,5 +1,3 @@
-//! Notes on a change of a campaign: how fast entries are settled, and who can enter.
-
 use common::domain::receipt::schedule::LOOKUPS_PER_MINUTE;
 
 use super::{Change, Plan};
@@ -41,7 +39,6 @@ impl Plan {
         notes
     }
 
-    /// A sentence, if the campaign asks for neither a code nor a receipt.
     pub fn lets_anyone_in(&self) -> Option<String> {
         let campaign = &self.after;
         let lets_in = !campaign.needs_code() && !campaign.needs_receipt();

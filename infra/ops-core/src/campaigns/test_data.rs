@@ -1,5 +1,3 @@
-//! Deletes a campaign's test data.
-
 use crate::draws::openings;
 use crate::prelude::*;
 

@@ -1,5 +1,3 @@
-//! Earlier versions and archiving of a campaign.
-
 use common::store::campaign_versions::CampaignVersion;
 use common::store::campaigns::StoredCampaign;
 
@@ -55,7 +53,6 @@ pub(crate) async fn version(
     })
 }
 
-/// Returns false if there was nothing to change.
 pub(crate) async fn set_archived(
     tables: &Tables,
     slug: &CampaignSlug,
