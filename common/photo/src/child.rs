@@ -86,7 +86,8 @@ fn is_receipt(text: &str) -> bool {
     ReceiptKey::from_payload(text).is_some_and(|key| key.time.is_some())
 }
 
-/// Limits written memory (threads reserve address space) and processor time; disables core dumps.
+/// Limits written memory (threads reserve address space) and processor time; disables core dumps,
+/// which have the photo.
 fn limit(job: Job) -> io::Result<()> {
     let limits = [
         (Resource::Data, job.memory_bytes),

@@ -7,6 +7,7 @@ pub struct Luma {
 }
 
 impl Luma {
+    /// `None` unless there are `width * height` pixels.
     pub fn new(width: usize, height: usize, pixels: Vec<u8>) -> Option<Self> {
         let fits = width > 0 && width.checked_mul(height) == Some(pixels.len()) && height > 0;
         fits.then_some(Self {

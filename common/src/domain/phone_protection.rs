@@ -74,7 +74,7 @@ impl DeploymentSecret {
         hex::encode(self.hmac(&["check"]).as_ref().get(..8).unwrap_or_default())
     }
 
-    /// Bound to the submission. The nonce must be random. Never `None`.
+    /// Bound to the submission. The nonce must be random. Never `None` for a phone's length.
     pub fn encrypt_phone(
         &self,
         scope: &Scope,

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimitStatus {
+    /// `key`, `address` or `phone`.
     pub name: &'static str,
     pub quota: u32,
     pub window: Duration,

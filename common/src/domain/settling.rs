@@ -107,7 +107,7 @@ impl PendingSettlement {
         }
     }
 
-    /// The request that writes this asks itself.
+    /// The request that writes this asks the partner itself.
     pub fn asking(now: Timestamp) -> Self {
         Self {
             attempts_started: 1,

@@ -111,6 +111,7 @@ impl Amount {
     }
 }
 
+/// No amount is zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters(BTreeMap<Counter, Amount>);
 

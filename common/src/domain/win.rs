@@ -35,6 +35,7 @@ text_enum! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WonMoment {
     pub plan: Digest,
+    /// Index in the plan's prizes.
     pub prize: usize,
 }
 

@@ -34,6 +34,7 @@ pub struct ApiKeyRecord {
     pub label: Option<String>,
     pub per_minute: u32,
     pub created_at: Timestamp,
+    /// Set at issue, or when another key replaced it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub valid_until: Option<Timestamp>,
     /// Absent, not null, before that: a condition checks it.

@@ -13,6 +13,7 @@ pub(crate) struct Place {
     pub(super) table: String,
     pub(super) key_name: &'static str,
     pub(super) key: String,
+    /// Attribute and value of a sort key.
     pub(super) sort: Option<(&'static str, &'static str)>,
 }
 

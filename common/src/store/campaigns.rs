@@ -30,6 +30,7 @@ pub struct StoredCampaign {
     #[serde(flatten)]
     pub campaign: Campaign,
     pub revision: u64,
+    /// `None` if a campaign file made the last change.
     #[serde(rename = "pause_change")]
     pub pause: Option<PauseChange>,
     #[serde(skip)]

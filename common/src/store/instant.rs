@@ -24,6 +24,7 @@ impl Wins {
             .when_absent(SORT)
     }
 
+    /// Conditional on the revision.
     pub fn change(&self, before: &Win, after: &Win) -> Write {
         self.table
             .update(part(&before.scope))

@@ -46,6 +46,7 @@ pub struct Deletion {
     /// A moved end starts a new deletion.
     pub end: Timestamp,
     pub done: u64,
+    /// Submissions that could not be changed yet.
     pub left: u64,
     pub position: Position,
     pub postponed: Option<Postponement>,

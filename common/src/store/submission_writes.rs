@@ -88,7 +88,9 @@ pub struct BatchedRecords {
 pub enum WriteResult {
     Committed,
     ConditionFailed(Box<ExistingRecords>),
+    /// Another submission has the reference: try another id.
     ReferenceTaken,
+    /// Others kept writing: decide again with fresh records.
     Conflict {
         /// True if a copy of the request is in progress.
         same_request: bool,

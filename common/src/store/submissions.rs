@@ -57,6 +57,7 @@ pub struct SubmissionSummary {
     pub submission_id: SubmissionId,
     #[serde(rename = "standing")]
     pub status: SubmissionStatus,
+    /// `YYYY-MM-DD` in the campaign's time zone.
     pub day: String,
 }
 

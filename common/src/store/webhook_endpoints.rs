@@ -245,6 +245,7 @@ impl WebhookEndpoints {
         update.send("changing an endpoint").await
     }
 
+    /// Stops an endpoint that answered 410, unless an operator changed it meanwhile.
     pub async fn stop(&self, endpoint: &Endpoint, now: Timestamp) -> StoreResult<bool> {
         self.set_status(endpoint, EndpointStatus::Stopped, now)
             .await

@@ -29,8 +29,8 @@ use crate::created::{CreatedSubmission, Origin};
 use crate::known_records::{KnownRecords, RecordSource, is_wrong_code};
 use crate::request::CreateSubmissionRequest;
 
-/// Each change by others needs one more attempt; the worst legitimate case is ten wrong codes at
-/// once.
+/// Each change by others needs one more attempt; the worst legitimate case is ten wrong codes of
+/// one phone at once.
 const MAX_ATTEMPTS: u32 = 24;
 /// A conflict is several tries: some two seconds in all.
 const MAX_CONFLICTS: u32 = 8;

@@ -32,8 +32,8 @@ use crate::created::{CreatedSubmission, Origin};
 use crate::creation::Creation;
 use crate::request::CreateSubmissionRequest;
 
-/// A throttled phone waits for a multiple of this, so that time does not tell good codes from wrong
-/// ones.
+/// A throttled phone waits for a multiple of this, above all calls, so that time does not tell good
+/// codes from wrong ones.
 const THROTTLED_REPLY_STEP: Duration = Duration::from_millis(200);
 
 pub struct CreateSubmission {

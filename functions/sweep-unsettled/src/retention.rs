@@ -193,6 +193,7 @@ impl RetentionSweep {
         Ok(is_live && self.wins.list(scope).await?.iter().any(|win| win.is_open()))
     }
 
+    /// False if another sweep wrote it.
     async fn save(
         &self,
         campaign: &Campaign,

@@ -68,6 +68,7 @@ impl<'a> Iterator for Chunks<'a> {
 }
 
 impl Chunk<'_> {
+    /// Refuses sizes above the limits, and animations.
     fn check(&self) -> Result<(), NotDecoded> {
         let flags = self.content.first().copied().unwrap_or_default();
         match self.name {

@@ -17,6 +17,7 @@ pub struct Row<'a> {
     pub accepted_at: Timestamp,
     pub reference: &'a str,
     pub entrant: &'a str,
+    /// Index in the plan's prizes.
     pub prize: Option<usize>,
     pub revoked_at: Option<Timestamp>,
 }

@@ -6,9 +6,11 @@ use crate::domain::digest::Digest;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     pub plan: Digest,
+    /// Index in the plan's prizes.
     pub prize: usize,
     pub text: String,
     pub due: u32,
+    /// Index in the plan's days.
     pub day: usize,
     pub caps: Caps,
 }

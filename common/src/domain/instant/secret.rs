@@ -4,7 +4,7 @@ use crate::domain::Scope;
 use crate::domain::digest::Digest;
 use crate::domain::key_encryption::{DeploymentSecret, TooShort};
 
-/// Not the deployment's, without which receipts are settled.
+/// A secret of its own: the function that settles receipts has no right to the deployment's.
 #[derive(Clone)]
 pub struct MomentsSecret(Prk);
 

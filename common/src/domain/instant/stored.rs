@@ -20,8 +20,10 @@ pub struct StoredPlan {
 pub struct PlanState {
     pub plan: Digest,
     pub open: bool,
+    /// `None` before it is armed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<PlanRound>,
+    /// Openings and stops, oldest first.
     #[serde(default)]
     pub changes: Vec<PlanChange>,
     /// True if it follows another plan of the scope, so that two people start it.

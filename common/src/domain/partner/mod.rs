@@ -130,6 +130,7 @@ pub struct PartnerRequest {
     /// Submission id: the partner treats requests with the same id as one.
     pub reference: String,
     pub code: String,
+    /// E.164.
     pub phone: String,
     pub campaign: String,
     pub livemode: bool,

@@ -84,6 +84,7 @@ impl Check {
     }
 }
 
+/// None counts as reached without a known reason.
 pub fn checks(reasons: &[String]) -> Vec<(Check, CheckResult)> {
     // The last reason is the most precise.
     let failed = reasons

@@ -66,6 +66,7 @@ impl ReceiptTime {
         NaiveTime::from_hms_opt(hour.into(), minute.into(), second.into()).map(Self)
     }
 
+    /// `h:mm` or `hh:mm`, with or without `:ss`.
     pub fn from_typed(typed: &str) -> Result<Self, Invalid> {
         let mut parts = typed.split(':');
         let hour = parts.next().and_then(|text| number(text, 1..=2));

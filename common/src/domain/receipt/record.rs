@@ -27,6 +27,7 @@ pub struct FiscalRecord {
     pub receipt_number: String,
     /// The day's closing report that includes the receipt.
     pub z_number: Option<String>,
+    /// Tanzanian, like the time.
     pub date: NaiveDate,
     pub time: Option<ReceiptTime>,
     pub items: Vec<FiscalItem>,

@@ -61,6 +61,7 @@ pub struct Delivery {
     pub endpoint: EndpointId,
     pub event: EventId,
     pub r#type: EventType,
+    /// The change's time.
     pub timestamp: Timestamp,
     pub submission_id: SubmissionId,
     pub revision: u32,

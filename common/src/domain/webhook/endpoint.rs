@@ -115,7 +115,7 @@ impl Endpoint {
                 .is_some_and(|since| now.since(since) >= span)
     }
 
-    /// True if it turns the endpoint good, or the last one is old.
+    /// True if a success turns the endpoint good, or the last one is old.
     pub fn is_success_news(&self, now: Timestamp) -> bool {
         let is_recent = |last: Timestamp| now.since(last) < Self::SUCCESS_INTERVAL;
         self.failing_since.is_some() || !self.last_success_at.is_some_and(is_recent)

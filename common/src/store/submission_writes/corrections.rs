@@ -9,6 +9,7 @@ const CORRECTING: &str = "correcting a submission";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CorrectionResult {
     Committed,
+    /// The submission had changed, or a further condition failed.
     StaleRevision,
     /// Another submission has the code, or it was voided.
     CodeTaken,

@@ -15,6 +15,7 @@ pub enum SettleResult {
     ReceiptAlreadyUsed,
 }
 
+/// Items with what it means if their condition fails.
 type Parts = Vec<(Failure, Write)>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

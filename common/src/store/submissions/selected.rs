@@ -19,6 +19,7 @@ pub struct Selection {
     /// Only accepted submissions with an instant prize.
     pub winners: bool,
     pub message_key: Option<MessageKey>,
+    /// `YYYY-MM-DD` in the campaign's time zone.
     pub from_day: Option<String>,
     pub to_day: Option<String>,
     pub batch: Option<String>,

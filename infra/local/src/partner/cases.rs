@@ -22,6 +22,7 @@ pub enum Behavior {
 pub enum Reply {
     /// HTTP status, partner's status and text.
     Status(u16, i64, &'static str),
+    /// HTTP status, media type and body.
     Text(u16, &'static str, &'static str),
     Huge,
     /// Redirects to some clouds' metadata address, which serves credentials.

@@ -48,6 +48,7 @@ pub struct ObjectCreated {
     pub bucket: String,
     /// Raw; S3's events URL-encode it.
     pub key: String,
+    /// Bytes.
     pub size: i64,
     /// MD5 in hexadecimal, without quotes.
     pub etag: String,

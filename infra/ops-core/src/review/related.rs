@@ -10,6 +10,7 @@ pub enum Relation {
     Phone,
     /// Accepted with the same purchase or record.
     Receipt,
+    /// The same bytes of an unreadable photo.
     File,
     /// Same products, branch and day.
     Basket,
