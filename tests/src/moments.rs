@@ -51,14 +51,14 @@ impl OpenPlan {
         prizes: &[u32],
         caps: Caps,
     ) -> Self {
-        Self::over(campaign, start, HOUR, prizes, caps).await
+        Self::over(campaign, start, (HOUR, &[1]), prizes, caps).await
     }
 
-    /// [`Self::from_hour`], with a day of whole seconds.
+    /// [`Self::from_hour`], with a day of whole seconds and its curve.
     pub async fn over(
         campaign: &TestCampaign,
         start: Timestamp,
-        span: Duration,
+        (span, curve): (Duration, &[u32]),
         prizes: &[u32],
         caps: Caps,
     ) -> Self {
@@ -74,9 +74,9 @@ impl OpenPlan {
             campaign: scope.campaign.clone(),
             caps,
             chain: Digest::from_parts(&[b"a chain"]),
-            curves: BTreeMap::from([("flat".to_owned(), vec![1])]),
+            curves: BTreeMap::from([("curve".to_owned(), curve.to_vec())]),
             days: vec![Day {
-                curve: "flat".to_owned(),
+                curve: "curve".to_owned(),
                 from,
                 prizes: prizes.to_vec(),
                 to: from + i64::try_from(span.as_secs()).expect("short"),

@@ -186,7 +186,14 @@ async fn sweep_counts_plans_that_are_not_armed() {
     // Thousands of years, so that it is a day of the plan by every clock.
     const DAY: Duration = Duration::from_secs(200_000_000_000);
     let (campaign, _) = set_up(receipts_alone).await;
-    let plan = OpenPlan::over(&campaign, Timestamp::from_millis(0), DAY, &[1], NO_CAPS).await;
+    let plan = OpenPlan::over(
+        &campaign,
+        Timestamp::from_millis(0),
+        (DAY, &[1]),
+        &[1],
+        NO_CAPS,
+    )
+    .await;
     let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
     let variables = &campaign.service.variables;
     let mut environment = Process::start(&program, &["sweep-unsettled"], variables).await;

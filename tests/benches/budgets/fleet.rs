@@ -1,21 +1,21 @@
 //! Fleets of processes that handle one request at a time each, over one database behind a proxy.
 
+mod moments;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use common::aws::settle_queue::TAX_VARIABLE;
 use common::clock::Clock;
-use common::domain::codebook::{CodeBook, Origin};
 use common::domain::scope::Environment;
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
 use serde_json::Value;
-use service_tests::campaign::{TestCampaign, phone, plain};
+use service_tests::campaign::phone;
 use service_tests::fleet::{Fleet, Routing};
 use service_tests::interceptor::{Disturbance, Interceptor};
 use service_tests::load::{self, Plan, Report};
-use service_tests::moments::{NO_CAPS, OpenPlan};
 use service_tests::queue::Queue;
 use service_tests::receipts::TIME;
 
@@ -50,9 +50,6 @@ const LOOKUP_SPAN: Duration = Duration::from_secs(60);
 /// Look-ups within `LOOKUP_SPAN`, at forty a minute; with many environments some slots stay free,
 /// and the last may begin as the minute ends.
 const LOOKUPS: std::ops::RangeInclusive<usize> = 36..=41;
-/// Of a plan whose day is the time of the load.
-const MOMENTS: u32 = 100;
-const CODES: u64 = 10_000_000;
 /// Clients, and the share of each fault in percent.
 const CLIENTS: u32 = 128;
 const FAULTS_PERCENT: u32 = 5;
@@ -84,6 +81,7 @@ pub(crate) async fn run(span: Duration, verdicts: &mut Verdicts) {
     bench.warm_entries(verdicts).await;
     bench.entries(span).await;
     bench.moments(span, verdicts).await;
+    bench.odds().await;
     bench.lookups(verdicts).await;
     crowd(span, verdicts).await;
 }
@@ -359,79 +357,6 @@ impl Bench {
             &format_args!("{:.0}", per_second(entries, started.elapsed())),
             &millis(all.median()),
             &millis(all.percentile(99)),
-        ]);
-        table.print();
-    }
-
-    /// Entries while moments pass, and after the last.
-    async fn moments(&self, span: Duration, verdicts: &mut Verdicts) {
-        println!("## Winning moments through a fleet\n");
-        println!(
-            "{MOMENTS} moments in {span:?}, and {CALLERS} callers; a call takes {LATENCY:?} more.\n"
-        );
-        let service = &self.world.direct;
-        let campaign = TestCampaign::on(service, plain()).await;
-        let mint = |book: &mut CodeBook| {
-            book.minted = CODES;
-            book.batches[0].origin = Origin::Minted {
-                first: 0,
-                count: CODES,
-            };
-        };
-        campaign.change_book(Environment::Live, mint).await;
-        let fleet = self.fleet("create-submission", Routing::Skewed);
-        fleet.warm_up(CALLERS).await;
-        self.world.proxy.slow_down(LATENCY);
-        self.world.proxy.take_seen();
-        let now = service.clock.now();
-        let plan = OpenPlan::over(&campaign, now, span, &[MOMENTS], NO_CAPS).await;
-        let started = stopwatch::now();
-        let caller = async |_| {
-            let mut entries = 0_u32;
-            while started.elapsed() < span + Duration::from_secs(2) {
-                let number = self.world.fresh();
-                let code = campaign.code(number.into());
-                let ask = crate::operations::submission(&phone(number), &code);
-                let answer = fleet.invoke(&ask.event(&campaign.live_key)).await;
-                let answer = answer.expect("an answer");
-                assert_eq!(answer["statusCode"], 200, "{answer}");
-                entries += 1;
-            }
-            entries
-        };
-        let entries: Vec<u32> = stream::iter(0..CALLERS)
-            .map(caller)
-            .buffer_unordered(CALLERS)
-            .collect()
-            .await;
-        let entries = f64::from(entries.iter().sum::<u32>());
-        let seen = self.world.proxy.take_seen();
-        let wins = plan.wins().await;
-        let mut delays = Durations::default();
-        // Only for this list: a win belongs to no one moment.
-        for (win, moment) in wins.iter().zip(&plan.schedule.all_moments()[0]) {
-            delays.push(win.accepted_at.since(*moment));
-        }
-        let kept = verdicts.check(plan.given().await == [MOMENTS], || {
-            format!("{} of {MOMENTS} prizes were given", wins.len())
-        });
-        let mut table = Table::new([
-            "entries",
-            "prizes",
-            "due to won: p50 ms",
-            "p99 ms",
-            "write units an entry",
-            "read units",
-            "kept",
-        ]);
-        table.row(&[
-            &entries,
-            &wins.len(),
-            &millis(delays.median()),
-            &millis(delays.percentile(99)),
-            &format_args!("{:.3}", seen.write_units / entries),
-            &format_args!("{:.3}", (seen.capacity - seen.write_units) / entries),
-            &kept,
         ]);
         table.print();
     }

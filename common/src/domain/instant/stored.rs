@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::plan::{Plan, UnreadablePlan};
@@ -119,8 +121,9 @@ impl PlanState {
     pub fn turned(&self, open: bool, at: Timestamp, by: String) -> Self {
         let mut next = self.next();
         next.open = open;
-        // A clock that is behind must not make a stop that ends before it begins.
-        let at = self.changes.last().map_or(at, |last| last.at.max(at));
+        // Storage's clock has seconds: a stop within one must not vanish, nor end before it begins.
+        let later = |last: &PlanChange| last.at.after(Duration::from_millis(1)).max(at);
+        let at = self.changes.last().map_or(at, later);
         next.changes.push(PlanChange { at, open, by });
         next
     }
@@ -156,7 +159,7 @@ mod tests {
         for (open, time) in [(true, 5), (false, 20), (true, 30), (false, 25)] {
             state = state.turned(open, at(time), "asha".to_owned());
         }
-        assert_eq!(stops(&state), [(at(20), at(30)), (at(30), at(100))]);
+        assert_eq!(stops(&state), [(at(20), at(30)), (at(31), at(100))]);
         assert_eq!(state.revision, 5);
         assert!(!PlanState::closed(plan, Some(&state)).follows_another);
     }

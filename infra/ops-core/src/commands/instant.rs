@@ -28,9 +28,8 @@ pub(crate) async fn run(
         }
         InstantCommand::Stop { scope, why } => {
             let (tables, scope) = (tables().await?, scope.into());
-            switch::stop(&tables, &scope, &why, clock.now()).await?;
-            let note = "next: `ops instant start` gives prizes again, those too that were due meanwhile; `ops instant reveal` ends the plan";
-            Ok(show(&scope, &tables).await?.with_note(note.to_owned()))
+            let state = switch::stop(&tables, &scope, &why, clock.now()).await?;
+            Ok(show(&scope, &tables).await?.with_note(after_stop(&state)))
         }
         InstantCommand::Start { scope, why } => {
             let (tables, scope) = (tables().await?, scope.into());
@@ -156,6 +155,17 @@ async fn revealed(
         reveal::CERTIFICATE
     );
     Ok(report.with_note(note))
+}
+
+fn after_stop(state: &PlanState) -> Option<String> {
+    let note = if state.round.is_none() {
+        "the plan was not open: `ops instant arm` opens it, and `ops instant plan` makes another in its place"
+    } else if state.rows.is_empty() {
+        "next: `ops instant start` gives prizes again, those too that were due meanwhile; `ops instant reveal` ends the plan"
+    } else {
+        return None;
+    };
+    Some(note.to_owned())
 }
 
 fn second_person(meanwhile: &str) -> String {

@@ -95,7 +95,7 @@ fn checked(
     let first = draft.header.days.first();
     if first.is_some_and(|day| day.start() <= round_at) {
         problems.push(format!(
-            "--at is {}, and the round has to come before the first day begins",
+            "--at is {}, and the round has to come before the first day begins, so give an earlier --at or a later day",
             local_time(round_at, campaign.timezone)
         ));
     }

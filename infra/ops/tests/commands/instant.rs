@@ -15,8 +15,10 @@ use crate::support::{CHAI, NOW, Stack, files_in, live};
 
 pub(crate) const LIVE: &str = "--campaign chai-bora-2026 --environment live";
 const SHOW: &str = "instant show --campaign chai-bora-2026 --environment live";
-const STOP: &str = "instant stop --campaign chai-bora-2026 --environment live --why checks";
-const START: &str = "instant start --campaign chai-bora-2026 --environment live --why checked";
+pub(crate) const STOP: &str =
+    "instant stop --campaign chai-bora-2026 --environment live --why checks";
+pub(crate) const START: &str =
+    "instant start --campaign chai-bora-2026 --environment live --why checked";
 const ARM: &str = "instant arm --campaign chai-bora-2026 --environment live";
 /// From plan to round.
 pub(crate) const NOTICE: Duration = Duration::from_secs(20 * 60);
@@ -281,6 +283,22 @@ async fn plan_that_could_be_known_is_refused() {
         stack.audit_actions().await.join(" "),
         "campaign.apply campaign.apply"
     );
+}
+
+#[tokio::test]
+async fn stop_says_what_follows() {
+    let stack = with_prizes().await;
+    stack.fine(plan(&stack, LIVE, "plan")).await;
+    let before = stack.run(STOP).await.fine().err;
+    assert_contains!(before, "was not open", "`ops instant arm` opens it");
+    stack.clock.advance(NOTICE);
+    stack.fine(ARM).await;
+    let stopped = stack.run(STOP).await.fine().err;
+    assert_contains!(stopped, "`ops instant start` gives prizes again");
+    for operator in ["asha", "juma"] {
+        stack.run_by(operator, reveal(&stack, LIVE, "proof")).await;
+    }
+    assert_eq!(stack.run(STOP).await.fine().err, "", "it has ended");
 }
 
 #[tokio::test]

@@ -2,32 +2,43 @@
 
 use std::time::Duration;
 
+use common::domain::win::WinStatus;
 use serde_json::{Value, json};
 use service_tests::campaign::{body, fresh_key};
 use service_tests::http::request;
-use service_tests::text::{list_of, parse_json, text_of};
+use service_tests::text::{fields, list_of, parse_json, text_of};
 
-use crate::instant::{LIVE, NOTICE, chai_with_prizes, plan, python, reveal};
-use crate::support::Stack;
+mod orders;
 
-/// Each entry has its own phone and code, a minute after the one before.
+use crate::instant::{LIVE, NOTICE, START, STOP, chai_with_prizes, plan, python, reveal};
+use crate::support::{Stack, live};
+
+/// Callers of a campaign with [`crate::instant`]'s prizes.
 struct Entrants {
     stack: Stack,
+    url: String,
     authorization: String,
     codes: Vec<String>,
     next: usize,
 }
 
 impl Entrants {
-    async fn new() -> Self {
-        let stack = Stack::empty().await;
+    /// With a plan that is open, 160 minutes before its first day.
+    async fn of_open_plan(stack: Stack) -> Self {
         stack.apply(chai_with_prizes()).await;
         let codes = stack.arg("codes.csv");
-        let mint = format!("code mint {LIVE} --count 40 --output {codes}");
+        let mint = format!("code mint {LIVE} --count 200 --output {codes}");
         stack.fine(mint).await;
         let issued = stack.json(format!("key issue {LIVE}")).await;
-        let codes = stack.read("codes.csv");
+        stack.fine(plan(&stack, LIVE, "plan")).await;
+        stack.clock.advance(NOTICE);
+        stack.fine(format!("instant arm {LIVE}")).await;
+        let (codes, base_url) = (
+            stack.read("codes.csv"),
+            stack.ready_file()["base_url"].clone(),
+        );
         Self {
+            url: format!("{}/api/v1/submissions", text_of(&base_url)),
             authorization: format!("Bearer {}", text_of(&issued["key"])),
             codes: codes.lines().skip(1).map(str::to_owned).collect(),
             next: 0,
@@ -35,77 +46,108 @@ impl Entrants {
         }
     }
 
-    /// The entries that won.
+    /// The reply to an entry of this phone with this code.
+    async fn entry(&self, phone: usize, code: usize) -> Value {
+        let entry = body(&format!("0712000{phone:03}"), &self.codes[code]);
+        let sending = request("POST", self.url.clone());
+        let sending = sending.header("authorization", &self.authorization);
+        let sending = sending.header("idempotency-key", fresh_key());
+        let reply = parse_json(&sending.json(&entry).await.text);
+        assert_eq!(reply["state"], "accepted", "{reply}");
+        reply
+    }
+
+    /// Entries of one phone each, a minute apart; returns those that won.
     async fn enter(&mut self, count: usize) -> Vec<Value> {
-        let base_url = self.stack.ready_file()["base_url"].clone();
-        let url = format!("{}/api/v1/submissions", text_of(&base_url));
         let mut won = Vec::new();
         for _ in 0..count {
             self.stack.clock.advance(Duration::from_secs(60));
-            let entry = body(&format!("07120000{:02}", self.next), &self.codes[self.next]);
+            let reply = self.entry(self.next, self.next).await;
             self.next += 1;
-            let sending = request("POST", url.clone());
-            let sending = sending.header("authorization", &self.authorization);
-            let reply = sending
-                .header("idempotency-key", fresh_key())
-                .json(&entry)
-                .await;
-            let reply = parse_json(&reply.text);
-            assert_eq!(reply["state"], "accepted", "{reply}");
             won.extend((!reply["instant_win"].is_null()).then_some(reply));
         }
         won
     }
+
+    async fn given(&self) -> Vec<u32> {
+        let state = self.stack.tables().plans.state(&live()).await;
+        let state = state.expect("it answers").expect("a state");
+        state.given[..2].to_vec()
+    }
+
+    /// Winners by moment that still have their prize, by prize.
+    async fn held(&self) -> Vec<u32> {
+        let wins = self.stack.tables().wins().list(&live()).await;
+        let wins = wins.expect("it answers");
+        let held = |prize| {
+            let held = wins.iter().filter(|win| {
+                win.status() != WinStatus::Revoked
+                    && win.moment.is_some_and(|moment| moment.prize == prize)
+            });
+            u32::try_from(held.count()).expect("few")
+        };
+        vec![held(0), held(1)]
+    }
+
+    async fn revoke(&self, won: &Value) {
+        for operator in ["asha", "juma"] {
+            self.stack.run_by(operator, revocation(won)).await.fine();
+        }
+    }
+
+    /// What `ops instant verify` says of the plan's files.
+    async fn proved(&self) -> Value {
+        let stack = &self.stack;
+        stack.fine(STOP).await;
+        for operator in ["asha", "juma"] {
+            let reveal = reveal(stack, LIVE, "proof");
+            stack.run_by(operator, reveal).await.fine();
+        }
+        let verify = format!("instant verify {}", stack.arg("proof"));
+        stack.json(verify).await
+    }
+}
+
+fn revocation(won: &Value) -> String {
+    format!("submission revoke {} --why mistake", text_of(&won["ref"]))
 }
 
 #[tokio::test]
 async fn instant_prizes_are_won_and_proved() {
-    let mut entrants = Entrants::new().await;
-    let folder = plan(&entrants.stack, LIVE, "plan");
-    entrants.stack.fine(folder).await;
-    entrants.stack.clock.advance(NOTICE);
-    entrants.stack.fine(format!("instant arm {LIVE}")).await;
+    let mut entrants = Entrants::of_open_plan(Stack::empty().await).await;
     assert!(entrants.enter(2).await.is_empty(), "nothing is due yet");
 
     // The first day is over.
     entrants.stack.clock.advance(Duration::from_hours(30));
     let first = entrants.enter(12).await;
     assert!((6..=9).contains(&first.len()), "{first:?}");
-    let revoke = format!(
-        "submission revoke {} --why mistake",
-        text_of(&first[0]["ref"])
+    let given = entrants.given().await;
+    entrants.revoke(&first[0]).await;
+    let less = entrants.given().await;
+    assert_eq!(
+        less.iter().sum::<u32>() + 1,
+        given.iter().sum::<u32>(),
+        "the counter goes down"
     );
-    for operator in ["asha", "juma"] {
-        entrants.stack.run_by(operator, &revoke).await.fine();
-    }
-    let stop = format!("instant stop {LIVE} --why checks");
-    entrants.stack.fine(&stop).await;
+    entrants.stack.fine(STOP).await;
     assert!(entrants.enter(2).await.is_empty(), "it is stopped");
-    entrants
-        .stack
-        .fine(format!("instant start {LIVE} --why checked"))
-        .await;
+    entrants.stack.fine(START).await;
+    let next = entrants.enter(1).await;
+    assert_eq!(next[0]["instant_win"], first[0]["instant_win"]);
     entrants.stack.clock.advance(Duration::from_hours(24));
     let rest = entrants.enter(8).await;
-    assert_eq!(first.len() + rest.len(), 10, "one was given back");
+    assert_eq!(first.len() + 1 + rest.len(), 10, "one was given back");
     let shown = entrants.stack.json(format!("instant show {LIVE}")).await;
     assert_eq!(shown["prizes"][0]["due"], 8);
 
+    let held = entrants.proved().await;
     let stack = &entrants.stack;
-    stack.fine(&stop).await;
-    for operator in ["asha", "juma"] {
-        let reveal = reveal(stack, LIVE, "proof");
-        stack.run_by(operator, reveal).await.fine();
-    }
-    let held = stack
-        .json(format!("instant verify {}", stack.arg("proof")))
-        .await;
-    assert_eq!(held["rows"], 22, "those of the plan's days");
+    assert_eq!(held["rows"], 23, "those of the plan's days");
     let given = list_of(&held["prizes"]).iter().map(|prize| &prize["given"]);
     assert_eq!(given.collect::<Vec<_>>(), [&json!(8), &json!(1)]);
     let said = python(stack, "proof");
     assert!(
-        said.contains("FOLLOWS: 22 entries with 9 prizes of 9"),
+        said.contains("FOLLOWS: 23 entries with 9 prizes of 9"),
         "{said}"
     );
     let rows = stack.read("proof/rows.csv");
@@ -114,4 +156,34 @@ async fn instant_prizes_are_won_and_proved() {
     for secret in ["712000", text_of(&first[0]["ref"])] {
         assert_lacks!(rows, secret);
     }
+}
+
+#[tokio::test]
+async fn entry_accepted_again_by_people_has_no_prize() {
+    let mut entrants = Entrants::of_open_plan(Stack::empty().await).await;
+    entrants.stack.clock.advance(Duration::from_hours(30));
+    let winner = entrants.enter(1).await.remove(0);
+    entrants.revoke(&winner).await;
+    let (reference, stack) = (text_of(&winner["ref"]), &entrants.stack);
+    for command in ["reopen", "settle --accept"] {
+        stack.clock.advance(Duration::from_secs(60));
+        let (what, options) = command.split_once(' ').unwrap_or((command, ""));
+        let command = format!("submission {what} {reference} {options} --why mistake");
+        for operator in ["asha", "juma"] {
+            stack.run_by(operator, &command).await;
+        }
+    }
+    let shown = request(
+        "GET",
+        format!("{}/{}", entrants.url, text_of(&winner["id"])),
+    );
+    let shown = shown.header("authorization", &entrants.authorization).await;
+    let shown = parse_json(&shown.text);
+    assert_eq!(fields(&shown, "state instant_win"), "accepted null");
+    assert_eq!(entrants.given().await, [0, 0]);
+    let next = entrants.enter(1).await;
+    assert_eq!(next[0]["instant_win"], winner["instant_win"]);
+    assert_eq!(entrants.given().await, entrants.held().await);
+    entrants.enter(8).await;
+    assert_eq!(entrants.proved().await["holds"], true);
 }

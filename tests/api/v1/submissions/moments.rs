@@ -225,6 +225,27 @@ async fn entry_that_sees_no_open_moment_costs_what_it_cost() {
 }
 
 #[tokio::test]
+async fn entry_that_loses_a_moment_pays_for_one_refused_claim() {
+    let (campaign, proxy) = intercepted().await;
+    OpenPlan::due(&campaign, &[1], NO_CAPS).await;
+    proxy.select(|_, body| body.contains(":due"));
+    let loser = async { outcome(&campaign.entry(&phone(1), &campaign.code(0)).await) };
+    let winner = async {
+        proxy.reached().await;
+        proxy.stop();
+        let winner = outcome(&campaign.entry(&phone(2), &campaign.code(1)).await);
+        proxy.take_seen();
+        proxy.release();
+        winner
+    };
+    assert_eq!(tokio::join!(loser, winner), (lost(), won()));
+    let seen = proxy.take_seen();
+    // Twelve for the refused claim, nine for the entry; the refusal tells the state.
+    let units = (seen.write_units, seen.capacity - seen.write_units);
+    assert_eq!((seen.calls.len(), units), (2, (21.0, 0.0)));
+}
+
+#[tokio::test]
 async fn prize_survives_every_crash_and_is_given_once() {
     let (campaign, _proxy) = intercepted().await;
     let service = campaign.service.clone();
@@ -379,4 +400,26 @@ async fn receipt_wins_when_it_is_settled() {
     assert_eq!(plan.wins().await[0].source, WinSource::Moment);
     let entrant = campaign.entrant(Environment::Live, 1).await;
     assert_eq!(entrant.total, 2);
+}
+
+#[tokio::test]
+async fn caps_hold_for_receipts() {
+    let service = Service::still();
+    let campaign = TestCampaign::changed(&service, receipts_alone).await;
+    let settler = Settler::new(&service);
+    let caps = Caps { day: 1, total: 1 };
+    let plan = OpenPlan::due(&campaign, &[3], caps).await;
+    let key = &campaign.live_key;
+    let mut outcomes = Vec::new();
+    for (number, code) in [(1, "GOOD010001"), (1, "GOOD010002"), (2, "GOOD010003")] {
+        let receipt = campaign.typed(key, code, TIME).await;
+        let submitted = campaign.with_receipt(key, &phone(number), "", &receipt);
+        let submitted = submitted.await;
+        service.clock.advance(Duration::from_secs(5));
+        let message = campaign.message(&id_of(&submitted));
+        settler.deliver_to(Dependency::TaxAuthority, &message).await;
+        outcomes.push(outcome(&campaign.shown(&submitted).await));
+    }
+    assert_eq!(outcomes, [won(), lost(), won()]);
+    assert_eq!((plan.given().await, plan.wins().await.len()), (vec![2], 2));
 }

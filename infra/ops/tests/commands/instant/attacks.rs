@@ -72,8 +72,11 @@ async fn wrong_clock_of_an_operator_changes_no_time() {
     }
     let shown = stack.run_at(&fast, format!("{SHOW} --json")).await.json();
     let changes = list_of(&shown["changes"]).iter();
-    let times: Vec<_> = changes.map(|change| text_of(&change["at"])).collect();
-    assert_eq!(times, vec![now.to_string(); 4]);
+    let times: Vec<Timestamp> = changes
+        .map(|change| text_of(&change["at"]).parse().expect("a time"))
+        .collect();
+    let later = [0, 1, 2, 3].map(|millis| now.after(Duration::from_millis(millis)));
+    assert_eq!(times, later);
     assert_eq!(shown["prizes"][0]["due"], 0, "no day is over");
     for operator in ["asha", "juma"] {
         let env = stack.env_with(&[("AWS_ACCESS_KEY_ID", operator)]);
@@ -82,4 +85,26 @@ async fn wrong_clock_of_an_operator_changes_no_time() {
     }
     let shown = stack.json(SHOW).await;
     assert_eq!(shown["revealed_at"], json!(now.to_string()));
+}
+
+#[tokio::test]
+async fn plan_that_was_published_late_is_not_armed() {
+    let stack = with_prizes().await;
+    stack.fine(plan(&stack, LIVE, "plan")).await;
+    let (evidence, commitment) = (stored::evidence(&stack), key(&stack, "commitment.txt"));
+    let text = evidence.get(&commitment).await;
+    evidence.delete(&commitment).await;
+    stack.clock.advance(NOTICE);
+    stack.refused(ARM, "plan_late").await;
+    // As if publishing it had broken off until five minutes before the round.
+    let early = stack.clock.now();
+    stack.fine(plan(&stack, LIVE, "second")).await;
+    let commitment = commitment.replace(&text, &stack.read("second/commitment.txt"));
+    let text = stack.read("second/commitment.txt");
+    stack.clock.advance(Duration::from_secs(15 * 60));
+    evidence.put(&commitment, text).await;
+    stack.clock.advance(Duration::from_secs(5 * 60));
+    assert!(stack.clock.now() >= early.after(NOTICE));
+    stack.refused(ARM, "plan_late").await;
+    assert_eq!(stack.json(SHOW).await["state"], "planned");
 }

@@ -76,6 +76,55 @@ async fn no_role_changes_or_deletes_a_row_of_the_audit_log() {
     assert_eq!(stack.json("audit verify").await["count"], 1);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_role_has_its_rights_to_plans_and_wins() {
+    let stack = guarded(&iam_guard::Record::default()).await;
+    let read = "plan: get query, state: , wins: get query";
+    let given = "plan: get query, state: get update, wins: get query put update";
+    let planned = "plan: get query put, state: get put update, wins: get query put update";
+    for (role, expected) in ROLES.into_iter().zip([read, given, given, given, planned]) {
+        let client = database_of(&stack, role);
+        let mut rights = Vec::new();
+        for part in ["plan", "state", "wins"] {
+            let key = || text(&format!("chai-bora-2026#live#{part}"));
+            let get = client.get_item().table_name("instant");
+            let get = get.key("part", key()).key("record", text("1"));
+            let query = client.query().table_name("instant");
+            let query = query.key_condition_expression("part = :part");
+            let query = query.expression_attribute_values(":part", key());
+            let put = client.put_item().table_name("instant");
+            let put = put.item("part", key()).item("record", text("1"));
+            let update = client.update_item().table_name("instant");
+            let update = update.key("part", key()).key("record", text("1"));
+            let delete = client.delete_item().table_name("instant");
+            let delete = delete.key("part", key()).key("record", text("1"));
+            let tried = [
+                ("get", is_allowed(get.send().await)),
+                ("query", is_allowed(query.send().await)),
+                ("put", is_allowed(put.send().await)),
+                ("update", is_allowed(update.send().await)),
+                ("delete", is_allowed(delete.send().await)),
+            ];
+            let allowed = tried.iter().filter(|(_, allowed)| *allowed);
+            let allowed: Vec<_> = allowed.map(|(action, _)| *action).collect();
+            rights.push(format!("{part}: {}", allowed.join(" ")));
+        }
+        assert_eq!(rights.join(", "), expected, "{role}");
+    }
+}
+
+fn is_allowed<T, E: ProvideErrorMetadata + std::fmt::Debug>(
+    answer: Result<T, SdkError<E>>,
+) -> bool {
+    match answer {
+        Ok(_) => true,
+        Err(error) => {
+            assert_eq!(error.code(), Some(DENIED), "{error:?}");
+            false
+        }
+    }
+}
+
 #[tokio::test]
 async fn console_has_the_rights_of_its_operator() {
     let stack = guarded(&iam_guard::Record::default()).await;
