@@ -230,19 +230,28 @@ async fn entry_that_loses_a_moment_pays_for_one_refused_claim() {
     OpenPlan::due(&campaign, &[1], NO_CAPS).await;
     proxy.select(|_, body| body.contains(":due"));
     let loser = async { outcome(&campaign.entry(&phone(1), &campaign.code(0)).await) };
+    // Calls, write and read units, without the key's limit.
+    let cost = || {
+        let seen = proxy.take_seen();
+        let leases = u32::try_from(seen.leases()).expect("few");
+        let calls = seen.calls.len() - seen.leases();
+        let reads = seen.capacity - seen.write_units;
+        (calls, seen.write_units - f64::from(leases), reads)
+    };
     let winner = async {
         proxy.reached().await;
         proxy.stop();
+        cost();
         let winner = outcome(&campaign.entry(&phone(2), &campaign.code(1)).await);
-        proxy.take_seen();
+        let cost = cost();
         proxy.release();
-        winner
+        (winner, cost)
     };
-    assert_eq!(tokio::join!(loser, winner), (lost(), won()));
-    let seen = proxy.take_seen();
-    // Twelve for the refused claim, nine for the entry; the refusal tells the state.
-    let units = (seen.write_units, seen.capacity - seen.write_units);
-    assert_eq!((seen.calls.len(), units), (2, (21.0, 0.0)));
+    let (loser, (winner, paid)) = tokio::join!(loser, winner);
+    assert_eq!((loser, winner), (lost(), won()));
+    assert_eq!(paid, (2, 13.0, 1.0), "the state, and the entry");
+    // Twelve for the refused claim, which tells the state.
+    assert_eq!(cost(), (2, 21.0, 0.0));
 }
 
 #[tokio::test]
