@@ -3,7 +3,8 @@
 //!
 //! - [`serve`] runs it for the command; [`Server`] is the server itself, for tests;
 //! - `safety` checks every request; `access` has token and cookie; `browser` opens the link;
-//! - `pages` has a module for each page; `state`, `layout`, `form`, `once` and `plot` have what they share;
+//! - `pages` has a module for each page; `state`, `layout`, `form`, `download`, `once` and `plot` have
+//!   what they share;
 //! - `assets` has the style and the scripts.
 //!
 //! Every write goes through functions of `ops_core`, on tables that refuse a write without a row in
@@ -12,6 +13,7 @@
 mod access;
 mod assets;
 mod browser;
+mod download;
 mod failure;
 mod form;
 mod layout;

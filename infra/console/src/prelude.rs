@@ -42,6 +42,7 @@ pub(crate) use ops_core::tables::Tables;
 pub(crate) use ops_core::{ConsoleSettings, submissions};
 
 pub(crate) use crate::assets;
+pub(crate) use crate::download::{CSV, ZIP, download};
 pub(crate) use crate::failure::{
     PageError, PageResult, on_pages, page_message, page_unknown, refusal,
 };

@@ -62,6 +62,7 @@ mod terminal;
 mod view;
 pub mod webhooks;
 mod write_guard;
+mod zip_file;
 
 pub use cli::command;
 pub use cli::{Moment, TimeOfDay};

@@ -7,7 +7,7 @@ use common::store::entrants::{BlockChange, KnownEntrant};
 
 pub use self::limits::MAX_SUBMISSIONS;
 use crate::draws::{self, chain, freeze_lock, openings};
-use crate::person_file::{self, PersonFile, photo_name};
+use crate::person_file::{self, photo_name};
 use crate::prelude::*;
 
 /// Tries to finish an erasure while the same phone keeps entering.
@@ -378,7 +378,7 @@ pub async fn export<W: Write + Seek>(
         );
     }
     record("person.export", None, tables, held, now).await?;
-    let mut file = PersonFile::begin(out, phone, held, now)?;
+    let mut file = person_file::begin(out, phone, held, now)?;
     let receipts = |held: &'_ PersonRecords| -> Vec<_> {
         let scope = &held.scope;
         held.photos()
@@ -395,7 +395,7 @@ pub async fn export<W: Write + Seek>(
         };
         let read = bucket.read(&scope, receipt.receipt_id).await?;
         if let Some((name, bytes)) = photo_name(&receipt).zip(read) {
-            file.add(&name, &bytes)?;
+            file.add(&name, bytes.as_slice())?;
         }
     }
     file.finish()
@@ -408,9 +408,9 @@ pub async fn export_unnamed(
     held: &[PersonRecords],
     now: Timestamp,
 ) -> Result<File> {
-    let file = tempfile::tempfile().map_err(person_file::failed)?;
+    let file = tempfile::tempfile().map_err(crate::zip_file::failed)?;
     let mut file = export(tables, phone, held, now, file).await?;
-    file.rewind().map_err(person_file::failed)?;
+    file.rewind().map_err(crate::zip_file::failed)?;
     Ok(file)
 }
 

@@ -4,55 +4,25 @@ mod page;
 
 use std::io::Seek;
 
-use chrono::{Datelike, Timelike};
 use common::domain::receipt::photo::PhotoType;
-use zip::ZipWriter;
-use zip::write::SimpleFileOptions;
 
 use crate::contact_log::steps_of_person;
 use crate::prelude::*;
 use crate::submissions::view::{as_json, receipt_source};
+use crate::zip_file::ZipFile;
 
-/// Gets photos one by one, so that memory has only one.
-pub(crate) struct PersonFile<W: Write + Seek> {
-    zip: ZipWriter<W>,
-    options: SimpleFileOptions,
-}
-
-impl<W: Write + Seek> PersonFile<W> {
-    pub(crate) fn begin(
-        out: W,
-        phone: &Phone,
-        held: &[PersonRecords],
-        now: Timestamp,
-    ) -> Result<Self> {
-        // Photos do not shrink, and the rest is small.
-        let options =
-            SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
-        let options = options.last_modified_time(dated(now));
-        let mut file = Self {
-            zip: ZipWriter::new(out),
-            options,
-        };
-        let data = data(phone, held, now);
-        file.add("person.json", format!("{data:#}\n").as_bytes())?;
-        file.add("person.html", page::page(phone, held, now).as_bytes())?;
-        Ok(file)
-    }
-
-    pub(crate) fn add(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
-        let begun = self
-            .zip
-            .start_file(name, self.options)
-            .map_err(io::Error::from);
-        begun
-            .and_then(|()| self.zip.write_all(bytes))
-            .map_err(failed)
-    }
-
-    pub(crate) fn finish(self) -> Result<W> {
-        self.zip.finish().map_err(|error| failed(error.into()))
-    }
+/// A ZIP to which the photos are added, one by one, so that memory has only one.
+pub(crate) fn begin<W: Write + Seek>(
+    out: W,
+    phone: &Phone,
+    held: &[PersonRecords],
+    now: Timestamp,
+) -> Result<ZipFile<W>> {
+    let mut file = ZipFile::begin(out, now);
+    let data = data(phone, held, now);
+    file.add("person.json", format!("{data:#}\n").as_bytes())?;
+    file.add("person.html", page::page(phone, held, now).as_bytes())?;
+    Ok(file)
 }
 
 /// `None` if no photo arrived.
@@ -62,23 +32,6 @@ pub(crate) fn photo_name(receipt: &Receipt) -> Option<String> {
         .photo_type
         .map_or("bin", PhotoType::extension);
     Some(format!("photos/{}.{extension}", receipt.receipt_id))
-}
-
-/// The country's local time; a ZIP has no zones.
-pub(crate) fn dated(now: Timestamp) -> zip::DateTime {
-    let at = now.in_zone(Tz::Africa__Dar_es_Salaam);
-    let part = |number: u32| u8::try_from(number).unwrap_or_default();
-    let year = u16::try_from(at.year()).unwrap_or_default();
-    let [month, day, hour, minute, second] =
-        [at.month(), at.day(), at.hour(), at.minute(), at.second()].map(part);
-    zip::DateTime::from_date_and_time(year, month, day, hour, minute, second).unwrap_or_default()
-}
-
-pub(crate) fn failed(error: io::Error) -> Failure {
-    failure!(
-        "file_failed",
-        "writing the ZIP file failed: {error}; make room on the disk, then run this again"
-    )
 }
 
 fn data(phone: &Phone, held: &[PersonRecords], now: Timestamp) -> Value {

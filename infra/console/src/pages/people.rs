@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::Read;
 
 use axum::body::Body;
-use axum::http::header::CONTENT_DISPOSITION;
 use futures_util::stream;
 use ops_core::people::{self, PersonRecords};
 
@@ -111,9 +110,8 @@ async fn export(console: Console, form: Form) -> PageResult<Response> {
     let (phone, tables, now) = (phone_of(&form)?, console.tables()?, console.now());
     let held = people::find(&tables, &phone, now).await?;
     let file = people::export_unnamed(&tables, &phone, &held, now).await?;
-    let named = (CONTENT_DISPOSITION, "attachment; filename=\"person.zip\"");
     let body = Body::from_stream(stream::iter(chunks(file)));
-    Ok(([(CONTENT_TYPE, "application/zip"), named], body).into_response())
+    Ok(download("person.zip", ZIP, body))
 }
 
 fn chunks(mut file: File) -> impl Iterator<Item = io::Result<Vec<u8>>> {

@@ -5,7 +5,6 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::body::Body;
-use axum::http::header::CONTENT_DISPOSITION;
 use common::domain::message::MessageKey;
 use common::domain::submission::State;
 use futures_util::{StreamExt, stream};
@@ -446,14 +445,7 @@ async fn export_csv(
         .collect::<Result<_, _>>()?;
     let texts = stream::iter(first).map(Ok).chain(texts);
     let texts = texts.inspect(move |_| console.access().used(console.now()));
-    let name = format!(
-        "attachment; filename=\"submissions-{}-{}.csv\"",
-        scope.campaign, scope.environment
-    );
-    let headers = [
-        (CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
-        (CONTENT_DISPOSITION, name),
-    ];
+    let name = format!("submissions-{}-{}.csv", scope.campaign, scope.environment);
     let body = Body::from_stream(texts.map(|text| text.map_err(io::Error::other)));
-    Ok((headers, body).into_response())
+    Ok(download(&name, CSV, body))
 }

@@ -4,7 +4,6 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::body::Body;
-use axum::http::header::CONTENT_DISPOSITION;
 use common::app::code_verifier::FRESH_BOOK_MAX_AGE;
 use common::domain::audit::AuditRow;
 use common::domain::cipher::CODE_SYMBOLS;
@@ -29,7 +28,7 @@ pub(super) fn routes() -> Router<Console> {
     Router::new()
         .route(&path("mint"), post(reserve))
         .route(&path("minted"), get(minted))
-        .route(&path("download"), post(download))
+        .route(&path("download"), post(download_codes))
         .route(&path("activate"), post(activate))
         .route(&path("withdraw"), post(withdraw))
 }
@@ -256,7 +255,6 @@ fn steps(scope: &Scope, batch: &Batch, minted: &Minted) -> Markup {
     }
 }
 
-/// The batch of the form, if this console reserved it.
 async fn reserved(
     console: &Console,
     scope: Scope,
@@ -272,7 +270,7 @@ async fn reserved(
     })
 }
 
-async fn download(
+async fn download_codes(
     console: Console,
     Named(scope): Named<Scope>,
     form: Form,
@@ -292,11 +290,7 @@ async fn download(
         };
         *file = MintedFile::Downloading;
     }
-    let name = format!("attachment; filename=\"{}.csv\"", key.1);
-    let headers = [
-        (CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
-        (CONTENT_DISPOSITION, name),
-    ];
+    let name = format!("{}.csv", key.1);
     let progress = DownloadProgress {
         minting,
         key,
@@ -326,10 +320,9 @@ async fn download(
             }
         }
     });
-    Ok((headers, Body::from_stream(body)).into_response())
+    Ok(download(&name, CSV, Body::from_stream(body)))
 }
 
-/// Says at its end whether the file was taken whole.
 struct DownloadProgress {
     minting: Minting,
     key: Key,

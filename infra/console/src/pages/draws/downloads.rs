@@ -1,6 +1,5 @@
 //! Downloads of a draw: the sheet, what is published, the certificate and the winners.
 
-use axum::http::header::CONTENT_DISPOSITION;
 use ops_core::draws::{self, downloads};
 use ops_core::export::winners_of_draw;
 
@@ -39,30 +38,17 @@ pub(super) fn section(scope: &Scope, draw: &Draw) -> Markup {
     }
 }
 
-/// The file that was asked for.
-fn file(
-    draw: &DrawName,
-    end: &str,
-    content_type: &'static str,
-    content: impl Into<axum::body::Body>,
-) -> Response {
-    let named = format!("attachment; filename=\"{draw}-{end}\"");
-    let named =
-        HeaderValue::try_from(named).unwrap_or_else(|_| HeaderValue::from_static("attachment"));
-    let mut response = Response::new(content.into());
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    headers.insert(CONTENT_DISPOSITION, named);
-    response
-}
-
 async fn sheet(console: Console, named: InDraw) -> PageResult<Response> {
     let (scope, name) = named.names();
     let tables = console.tables()?;
     let campaign = tables.campaign(&scope.campaign).await?;
     let draw = draws::find(&tables, &scope, &name).await?;
     let sheet = draws::sheet(&tables, &draw, &campaign)?;
-    Ok(file(&name, "sheet.html", "text/html; charset=utf-8", sheet))
+    Ok(download(
+        &format!("{name}-sheet.html"),
+        "text/html; charset=utf-8",
+        sheet,
+    ))
 }
 
 async fn evidence(console: Console, named: InDraw) -> PageResult<Response> {
@@ -72,7 +58,7 @@ async fn evidence(console: Console, named: InDraw) -> PageResult<Response> {
     let zip = downloads::evidence(&tables, &scope, &draw, console.now())
         .boxed()
         .await?;
-    Ok(file(&name, "evidence.zip", "application/zip", zip))
+    Ok(download(&format!("{name}-evidence.zip"), ZIP, zip))
 }
 
 async fn zipped(
@@ -111,7 +97,7 @@ fn kilobytes(bytes: usize) -> String {
 async fn certificate(console: Console, named: InDraw) -> PageResult<Response> {
     let (scope, name) = named.names();
     let (zip, _) = zipped(&console, &scope, &name).await?;
-    Ok(file(&name, "certificate.zip", "application/zip", zip))
+    Ok(download(&format!("{name}-certificate.zip"), ZIP, zip))
 }
 
 async fn winners(console: Console, named: InDraw, form: Form) -> PageResult<Response> {
@@ -121,5 +107,5 @@ async fn winners(console: Console, named: InDraw, form: Form) -> PageResult<Resp
     let csv = winners_of_draw(tables, scope, name.clone(), phones, now)
         .boxed()
         .await?;
-    Ok(file(&name, "winners.csv", "text/csv; charset=utf-8", csv))
+    Ok(download(&format!("{name}-winners.csv"), CSV, csv))
 }

@@ -4,7 +4,6 @@ mod numbers;
 mod switch;
 mod tasks;
 
-use axum::http::header::CONTENT_DISPOSITION;
 use chrono::{Days as Span, NaiveDate};
 use common::domain::statistics::ALL_DAYS;
 use ops_core::campaigns::versions::stored;
@@ -18,7 +17,7 @@ pub(crate) fn routes() -> Router<Console> {
     let path = "/campaigns/{campaign}/{environment}";
     Router::new()
         .route(path, get(overview))
-        .route(&format!("{path}/numbers"), get(download))
+        .route(&format!("{path}/numbers"), get(download_numbers))
         .merge(switch::routes(path))
 }
 
@@ -153,7 +152,7 @@ impl Choice {
     }
 }
 
-async fn download(
+async fn download_numbers(
     console: Console,
     Named(scope): Named<Scope>,
     Query(query): Query,
@@ -165,12 +164,8 @@ async fn download(
         ("application/json", "json", format!("{json:#}\n"))
     } else {
         let csv = Box::pin(statistics::as_csv(&tables, &scope, days)).await?;
-        ("text/csv; charset=utf-8", "csv", csv)
+        (CSV, "csv", csv)
     };
-    let name = format!(
-        "attachment; filename=\"{}-{}.{end}\"",
-        scope.campaign, scope.environment
-    );
-    let headers = [(CONTENT_TYPE, kind.to_owned()), (CONTENT_DISPOSITION, name)];
-    Ok((headers, text).into_response())
+    let name = format!("{}-{}.{end}", scope.campaign, scope.environment);
+    Ok(download(&name, kind, text))
 }
