@@ -27,7 +27,6 @@ const FORM: u8 = 1;
 pub struct AuditEntry {
     /// ARN of the AWS identity.
     pub who: String,
-    /// Name that the operator gave.
     pub by: Option<String>,
     pub action: String,
     /// `None` if the action concerns no single one.

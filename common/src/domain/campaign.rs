@@ -29,7 +29,6 @@ pub struct Campaign {
     pub consent: Option<ConsentText>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retention: Option<Retention>,
-    /// Rules for the next plan of winning moments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instant: Option<InstantRules>,
     /// Left out of operators' lists; takes no entries.

@@ -10,7 +10,6 @@ use super::instant::Claim;
 use super::{Reference, Scope, State, Submission, SubmissionId, Timestamp};
 
 text_enum! {
-    /// What gave the prize.
     pub enum WinSource {
         Batch = "batch",
         Partner = "partner",

@@ -95,7 +95,6 @@ pub(crate) fn page_message(failure: &Failure) -> String {
     own.to_owned()
 }
 
-/// Commands, and the pages that do the same.
 const PAGES: [(&str, &str); 34] = [
     ("ops submission show", "its page"),
     ("ops submission settle", "Review"),

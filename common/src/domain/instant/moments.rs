@@ -69,7 +69,6 @@ impl Schedule {
         })
     }
 
-    /// Every moment of each prize, sorted.
     pub fn all_moments(&self) -> Vec<Vec<Timestamp>> {
         let days = || self.plan.header().days.iter().enumerate();
         (0..self.plan.header().prizes.len())

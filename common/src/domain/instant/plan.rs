@@ -23,7 +23,6 @@ const INTEGER_LIMIT: u64 = 1 << 53;
 /// A record has 400 KB at most.
 const MAX_BYTES: usize = 350_000;
 
-/// Published names of computations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Algorithm {
     #[serde(rename = "svc-instant-v1")]

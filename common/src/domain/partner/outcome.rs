@@ -17,7 +17,6 @@ pub enum PartnerOutcome {
     CircuitOpen {
         retry_at: Timestamp,
     },
-    /// The partner was not asked.
     AtLimit,
 }
 

@@ -5,7 +5,6 @@ use ops_core::contact_log::WinnersOf;
 
 use crate::prelude::*;
 
-/// Form name, label and event of each button.
 const STEPS: [(&str, &str, ContactEvent); 4] = [
     ("no_answer", "Called, no answer", ContactEvent::NoAnswer),
     ("reached", "Called and reached", ContactEvent::Reached),

@@ -176,7 +176,6 @@ impl Entries {
         self.past.write_all(made, &campaign).await
     }
 
-    /// An endpoint that answered until some hours ago.
     async fn failing_webhook(&self, slug: &str) -> Result<(), DemoError> {
         let (_, scope) = self.past.campaign(slug).await?;
         let tables = &self.past.tables;
@@ -387,7 +386,6 @@ impl Entries {
     }
 }
 
-/// One person asked to take a prize back.
 fn to_revoke(created_at: Timestamp) -> Approval {
     Approval {
         change: ProposedChange::Correct(Correction::Revoke {

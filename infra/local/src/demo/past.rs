@@ -118,7 +118,6 @@ impl Past {
         Err(unusable("entry"))
     }
 
-    /// Writes many at a time.
     pub(super) async fn write_all(
         &self,
         made: Vec<(Submission, Option<CodeKey>)>,

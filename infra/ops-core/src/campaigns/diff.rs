@@ -24,7 +24,6 @@ pub(crate) struct FieldChange {
 /// Replaces what may hold a secret.
 const HIDDEN: &str = "(not shown)";
 
-/// Changed fields in the file's order; all fields of a new campaign.
 pub(crate) fn differences(
     before: Option<&Campaign>,
     after: &Campaign,

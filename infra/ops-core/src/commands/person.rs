@@ -135,7 +135,6 @@ const SUBMISSIONS: [(&str, &str); 4] = [
     ("DAY", "/day"),
 ];
 
-/// The campaigns of a phone, for programs and for people.
 fn described(found: &[PersonRecords], now: Timestamp) -> (Value, String) {
     let views: Vec<_> = found.iter().map(|found| found.as_json(now)).collect();
     let text = found.iter().zip(&views);

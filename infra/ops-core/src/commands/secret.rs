@@ -12,8 +12,6 @@ pub(crate) async fn run(command: SecretCommand, tables: &Tables, now: Timestamp)
     }
 }
 
-/// Re-encrypts every code book and webhook's secret under a new version of the secret, or finishes an interrupted
-/// rotation.
 async fn rotate(tables: &Tables, now: Timestamp) -> Result<Report> {
     let action = Action::new("secret.rotate");
     tables.audit.append(action, now).await?;

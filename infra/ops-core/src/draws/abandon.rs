@@ -7,7 +7,6 @@ use super::prelude::*;
 use super::{logged, step_time};
 use crate::approvals;
 
-/// The action in the audit log.
 const ABANDON: &str = "draw.abandon";
 
 /// The request that a second person can confirm. After the round the winners can be computed, so
@@ -19,7 +18,6 @@ pub fn request(draw: &Draw, now: Timestamp) -> Option<&OperatorDecision> {
         .filter(|first| first.confirmed.is_none() && !is_outdated(first))
 }
 
-/// True if one person has asked to give the draw up.
 pub fn awaits_second(draw: &Draw, now: Timestamp) -> bool {
     draw.outcome.is_none() && request(draw, now).is_some()
 }

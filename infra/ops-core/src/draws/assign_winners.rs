@@ -11,7 +11,6 @@ use super::run::recorded;
 
 const MAX_TRIES: u32 = 10;
 
-/// A frozen draw whose round is there.
 pub(super) struct Drawing<'a> {
     pub(super) tables: &'a Tables,
     pub(super) scope: &'a Scope,

@@ -8,7 +8,6 @@ use super::openings::openings_changed;
 use super::prelude::*;
 use crate::contact_log::WinnersOf;
 
-/// A drawn draw, and one of its winners.
 pub struct Winner {
     pub scope: Scope,
     pub draw: Draw,
@@ -21,7 +20,6 @@ pub struct Logged {
     pub next: Vec<Contact>,
 }
 
-/// The winner with a place of a prize, or of the only prize.
 pub async fn find(
     tables: &Tables,
     scope: Scope,

@@ -16,7 +16,6 @@ use super::prelude::*;
 use super::shown::interrupted_skip;
 use crate::atomic_file::write_new;
 
-/// The files beside a certificate.
 pub(crate) const BESIDE: [&str; 6] = [ENTRIES, HEADER, COMMITMENT, RESULT, LOG, "verify.py"];
 
 /// Writes the certificate, and the published files beside it. Returns the erasures of its places.

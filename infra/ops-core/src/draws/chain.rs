@@ -109,7 +109,6 @@ pub(crate) fn described(hash: &str) -> String {
     )
 }
 
-/// The page of a round of quicknet.
 pub fn public_address(header: &Header) -> Option<String> {
     let relay = draw::beacon::PUBLIC_RELAYS
         .first()

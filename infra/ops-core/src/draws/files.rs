@@ -312,7 +312,6 @@ pub(super) fn taken(path: &Path, what: &str) -> Failure {
     )
 }
 
-/// True if a file has this content.
 pub(super) fn holds(path: &Path, content: impl Read) -> io::Result<bool> {
     let found = BufReader::new(File::open(path)?).bytes();
     Ok(BufReader::new(content)

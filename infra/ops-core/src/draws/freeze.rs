@@ -50,7 +50,6 @@ pub enum BegunFreeze {
     Recorded(Box<RecordedFreeze>),
 }
 
-/// A freeze that has the lock.
 pub struct LockedFreeze {
     plan: FreezePlan,
     chain: Chain,
@@ -169,7 +168,6 @@ impl ReadFreeze {
         &self.locked.plan.name
     }
 
-    /// The commitment in words.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         let ReadEntries {
             header,

@@ -13,7 +13,6 @@ use super::{logged, run_first};
 const OPENINGS_KEPT: Duration = Duration::from_hours(1827 * 24);
 const MAX_TRIES: u32 = 10;
 
-/// An erasure of a row's opening.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Erasure {
     pub(crate) row: u64,
@@ -22,7 +21,6 @@ pub(crate) struct Erasure {
     pub(crate) audit_row: Option<u64>,
 }
 
-/// The action of an erasure in the audit log.
 const ERASE: &str = "draw.erase";
 const ERASED: &str = "erased/";
 
@@ -30,7 +28,6 @@ fn erased_file(row: u64) -> String {
     format!("{ERASED}{row}.json")
 }
 
-/// The erased row that a file of the evidence is about.
 fn erased_row(name: &str) -> Option<u64> {
     let row = name.strip_prefix(ERASED)?.strip_suffix(".json")?;
     // One name for a row: `+5` and `05` are none.

@@ -32,7 +32,6 @@ struct Filled {
     /// The stored revision when the form was opened; 0 for a new campaign.
     revision: u64,
     typed: Typed,
-    /// Words above the form.
     told: Markup,
     problems: Vec<Problem>,
     /// A pasted file, with its problems.

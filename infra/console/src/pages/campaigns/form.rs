@@ -47,7 +47,6 @@ impl Fields<'_> {
         }
     }
 
-    /// Every problem, with a link to its field.
     fn summary(&self, parts: &[Part]) -> Markup {
         html! {
             @if !self.problems.is_empty() {
@@ -180,7 +179,6 @@ impl Fields<'_> {
         }
     }
 
-    /// The problems of a field, beside it.
     fn said(&self, part: &Part) -> Markup {
         html! { @for problem in self.problems_of(part) { p.wrong { (words(problem, &part.path)) } } }
     }

@@ -230,7 +230,6 @@ fn not_received(error: &MultipartError) -> Failure {
     )
 }
 
-/// Names the file as the operator knows it, and the page's fields.
 fn in_file(failure: Failure, file_name: &str) -> Failure {
     let mut failure = in_fields(failure);
     for problem in &mut failure.problems {

@@ -15,7 +15,6 @@ const MAX_PRIZES: usize = 50;
 const USUAL_NOTICE: Duration = Duration::from_secs(20 * 60);
 const ROUNDING_MILLIS: i64 = 5 * 60 * 1000;
 
-/// The fields as they were typed.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct NewDraw {
     pub(super) name: String,
@@ -26,7 +25,6 @@ pub(super) struct NewDraw {
     at: String,
 }
 
-/// A field, and what is wrong with it.
 pub(super) type Wrong = (&'static str, String);
 
 impl NewDraw {

@@ -16,7 +16,6 @@ pub(super) fn routes() -> Router<Console> {
         .route(&format!("{path}/keep"), post(keep))
 }
 
-/// The next step in words, with its button.
 pub(super) fn next(
     scope: &Scope,
     draw: &Draw,

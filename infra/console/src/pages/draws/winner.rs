@@ -35,7 +35,6 @@ pub(super) fn named(Query(query): &Query) -> Result<(&str, NonZeroU64), Failure>
     ))
 }
 
-/// A winner, as the page shows it.
 pub(super) struct WinnerPage<'a> {
     pub(super) winner: &'a Winner,
     pub(super) is_blocked: bool,

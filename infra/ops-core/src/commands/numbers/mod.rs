@@ -56,7 +56,6 @@ async fn report(tables: &Tables, scope: &Scope, days: Days) -> Result<Report> {
     Ok(overview.report())
 }
 
-/// As `ops numbers --json` prints them.
 pub async fn as_json(tables: &Tables, scope: &Scope, days: Days) -> Result<Value> {
     Ok(report(tables, scope, days).await?.json)
 }

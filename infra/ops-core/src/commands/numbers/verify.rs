@@ -62,7 +62,6 @@ pub(super) async fn verify(
     Ok(report)
 }
 
-/// Compares the numbers with a count of all records.
 async fn count(
     scope: &Scope,
     tables: &Tables,

@@ -25,7 +25,6 @@ pub struct FreezePlan {
 }
 
 impl FreezePlan {
-    /// The plan of a recorded draw.
     pub fn recorded(scope: &Scope, draw: &Draw, zone: Tz, output: PathBuf) -> Result<Self> {
         let header = header(draw)?;
         Ok(Self {
@@ -41,7 +40,6 @@ impl FreezePlan {
         })
     }
 
-    /// The period in the campaign's zone.
     pub(super) fn period(&self) -> Period {
         let [from, to] = [self.from, self.to].map(|time| time.in_zone(self.zone).fixed_offset());
         Period { from, to }
