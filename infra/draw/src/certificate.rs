@@ -10,6 +10,12 @@ use crate::page::{content_security_digest, escaped, fill};
 /// 16 MB, the most that a phone opens. With more rows, the reader chooses the published file.
 pub const MAX_EMBEDDED_ROWS: u64 = 200_000;
 
+/// Parts of both pages.
+const PARTS: [(&str, &str); 3] = [
+    ("head", include_str!("../certificate/head.html")),
+    ("compare", include_str!("../certificate/compare.html")),
+    ("end", include_str!("../certificate/end.html")),
+];
 const PAGE: &str = include_str!("../certificate/page.html");
 const STYLE: &str = include_str!("../certificate/page.css");
 const SCRIPT: &str = concat!(
@@ -85,7 +91,7 @@ fn filled(
     // Text must not end the script element.
     let data = json!(data).to_string().replace('<', "\\u003c");
     fill(
-        page,
+        &fill(page, &PARTS),
         &[
             ("script", script),
             ("style", STYLE),
