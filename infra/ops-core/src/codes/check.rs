@@ -50,6 +50,25 @@ impl Checked {
         )
     }
 
+    /// What an operator should look at before the codes are imported.
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if self.repeated > 0 {
+            let repeated = grouped(self.repeated);
+            remarks.push(format!(
+                "{repeated} lines repeat a code of an earlier line."
+            ));
+        }
+        let characters = self.list.characters();
+        if self.lengths.len() > 1 && characters.bytes().all(|byte| byte.is_ascii_digit()) {
+            remarks.push(
+                "These are numbers of different lengths. If your codes begin with zeros, a spreadsheet may have dropped them."
+                    .to_owned(),
+            );
+        }
+        remarks
+    }
+
     /// In the list's alphabet and shortest length.
     pub(crate) fn odds_of_a_guess(&self) -> f64 {
         self.list.odds_of_a_guess(self.imported_codes)

@@ -282,17 +282,12 @@ fn described(scope: &Scope, name: &str, upload: &Upload) -> Markup {
             }
         }
     };
-    let are_numbers =
-        checked.lengths.len() > 1 && characters.bytes().all(|byte| byte.is_ascii_digit());
     html! {
         p { "The file has " (grouped(checked.count)) " codes, of the characters " code { (characters) } ". Nothing is imported yet." }
         (table("Lengths of the codes", &["Length", "Codes", "First", "Last"], rows))
-        @if checked.repeated > 0 { p { (grouped(checked.repeated)) " lines repeat a code of an earlier line." } }
+        @for remark in checked.remarks() { p.bad { (remark) } }
         @if checked.known > 0 { p { (grouped(checked.known)) " codes were imported before." } }
         @if checked.known_void > 0 { p.bad { (grouped(checked.known_void)) " of those are void and stay void: print others in their place." } }
-        @if are_numbers {
-            p.bad { "These are numbers of different lengths. If your codes begin with zeros, a spreadsheet may have dropped them." }
-        }
         p { (sentence(&checked.odds_line())) }
         @if let Some(prize) = &upload.request.prize { p { "Each of these codes wins “" (prize) "” at once." } }
         @if checked.is_known() {

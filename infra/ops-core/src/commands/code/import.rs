@@ -102,15 +102,8 @@ fn description(checked: &Checked) -> String {
     ];
     let lengths: Vec<_> = checked.lengths.iter().map(|length| json!(length)).collect();
     text += &table(&columns, &lengths, Tz::UTC);
-    if checked.repeated > 0 {
-        text += &format!(
-            "{} lines repeat a code of an earlier line.\n",
-            grouped(checked.repeated)
-        );
-    }
-    if checked.lengths.len() > 1 && characters.bytes().all(|byte| byte.is_ascii_digit()) {
-        text += "These are numbers of different lengths. If your codes begin with zeros, a spreadsheet may have dropped \
-             them.\n";
+    for remark in checked.remarks() {
+        text += &format!("{remark}\n");
     }
     text
 }
