@@ -152,27 +152,8 @@ pub async fn csv(
     phones: bool,
     now: Timestamp,
 ) -> Result<BoxStream<'static, Result<String>>> {
-    let args = ExportArgs {
-        content: ExportContent::Submissions,
-        scope: LiveScopeArgs {
-            campaign: scope.campaign.clone(),
-            environment: scope.environment,
-        },
-        from: None,
-        to: None,
-        state: Vec::new(),
-        draw: None,
-        phones,
-        output: PathBuf::new(),
-    };
-    let export = Arc::new(Export {
-        from: None,
-        to: None,
-        args,
-        tables: tables.clone(),
-        scope: scope.clone(),
-        zone: tables.zone(scope).await?,
-    });
+    let export = Export::unfiltered(ExportContent::Submissions, None, tables, scope, phones);
+    let export = Arc::new(export.await?);
     if phones {
         let details =
             json!({ "content": export.args.content, "phones": export.phones(), "filter": filter });
@@ -200,26 +181,8 @@ pub async fn winners_of_draw(
     phones: bool,
     now: Timestamp,
 ) -> Result<String> {
-    let export = Export {
-        args: ExportArgs {
-            content: ExportContent::Winners,
-            scope: LiveScopeArgs {
-                campaign: scope.campaign.clone(),
-                environment: scope.environment,
-            },
-            from: None,
-            to: None,
-            state: Vec::new(),
-            draw: Some(draw.clone()),
-            phones,
-            output: PathBuf::new(),
-        },
-        zone: tables.zone(&scope).await?,
-        tables,
-        scope,
-        from: None,
-        to: None,
-    };
+    let (content, of) = (ExportContent::Winners, Some(draw.clone()));
+    let export = Export::unfiltered(content, of, &tables, &scope, phones).await?;
     if phones {
         let details = json!({ "content": export.args.content, "phones": export.phones() });
         export.record(details, now).await?;
@@ -231,6 +194,35 @@ pub async fn winners_of_draw(
 }
 
 impl Export {
+    async fn unfiltered(
+        content: ExportContent,
+        draw: Option<DrawName>,
+        tables: &Tables,
+        scope: &Scope,
+        phones: bool,
+    ) -> Result<Self> {
+        Ok(Self {
+            args: ExportArgs {
+                content,
+                scope: LiveScopeArgs {
+                    campaign: scope.campaign.clone(),
+                    environment: scope.environment,
+                },
+                from: None,
+                to: None,
+                state: Vec::new(),
+                draw,
+                phones,
+                output: PathBuf::new(),
+            },
+            tables: tables.clone(),
+            scope: scope.clone(),
+            zone: tables.zone(scope).await?,
+            from: None,
+            to: None,
+        })
+    }
+
     /// For whole phones.
     async fn record(&self, details: Value, now: Timestamp) -> Result<()> {
         let action = Action::new("export").in_scope(&self.scope).with(details);
