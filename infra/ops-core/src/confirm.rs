@@ -65,14 +65,12 @@ mod tests {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut input = text.map(str::as_bytes);
         let mut terminal = Terminal {
-            out: &mut out,
-            err: &mut err,
             input: input
                 .as_mut()
                 .map(|input| -> &mut (dyn io::BufRead + Send) { input }),
             err_is_terminal: true,
-            is_quiet: false,
             yes,
+            ..Terminal::without_input(&mut out, &mut err)
         };
         let ended = match word {
             Some(word) => terminal.confirm_typed("Void 7 codes?", word),

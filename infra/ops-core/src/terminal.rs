@@ -24,6 +24,20 @@ pub struct Terminal<'a> {
     pub yes: bool,
 }
 
+impl<'a> Terminal<'a> {
+    /// A terminal that cannot ask.
+    pub fn without_input(out: &'a mut (dyn Write + Send), err: &'a mut (dyn Write + Send)) -> Self {
+        Self {
+            out,
+            err,
+            input: None,
+            err_is_terminal: false,
+            is_quiet: false,
+            yes: false,
+        }
+    }
+}
+
 pub(crate) struct Report {
     pub(crate) json: Value,
     pub(crate) text: String,
@@ -177,14 +191,7 @@ impl LastLine {
 
     /// A terminal that prints progress here, and cannot ask.
     pub fn terminal<'a>(&'a mut self, out: &'a mut io::Sink) -> Terminal<'a> {
-        Terminal {
-            out,
-            err: self,
-            input: None,
-            err_is_terminal: false,
-            is_quiet: false,
-            yes: false,
-        }
+        Terminal::without_input(out, self)
     }
 }
 
@@ -313,14 +320,7 @@ mod tests {
         let clock = Clock::manual(Timestamp::from_millis(0));
         let mut progress = Progress::new(&clock, "minted", 10_000_000);
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let mut terminal = Terminal {
-            out: &mut out,
-            err: &mut err,
-            input: None,
-            err_is_terminal: false,
-            is_quiet: false,
-            yes: false,
-        };
+        let mut terminal = Terminal::without_input(&mut out, &mut err);
         progress.show(&mut terminal, 1);
         clock.advance(Duration::from_secs(5));
         progress.show(&mut terminal, 2_500_000);

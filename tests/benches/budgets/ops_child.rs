@@ -52,14 +52,7 @@ pub(crate) async fn child(mut args: impl Iterator<Item = OsString>) -> ExitCode 
         .expect("a time");
     let clock = Clock::manual(Timestamp::from_millis(now));
     let (mut out, mut err) = (io::sink(), io::stderr());
-    let mut terminal = Terminal {
-        out: &mut out,
-        err: &mut err,
-        input: None,
-        err_is_terminal: false,
-        is_quiet: false,
-        yes: false,
-    };
+    let mut terminal = Terminal::without_input(&mut out, &mut err);
     let no_console: ServeConsole =
         |_, _| Box::pin(async { Err(Failure::new("not_configured", "no console")) });
     let code = Box::pin(ops_core::run(

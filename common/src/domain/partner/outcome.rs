@@ -14,9 +14,7 @@ const USED_WHEN_ASKED_AGAIN: &str = "partner_used_when_asked_again";
 pub enum PartnerOutcome {
     Decided(PartnerVerdict),
     NoAnswer(Unanswered),
-    CircuitOpen {
-        retry_at: Timestamp,
-    },
+    CircuitOpen { retry_at: Timestamp },
     AtLimit,
 }
 

@@ -171,14 +171,7 @@ impl DemoDraw {
             .chain(own_name)
             .collect();
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let mut terminal = Terminal {
-            out: &mut out,
-            err: &mut err,
-            input: None,
-            err_is_terminal: false,
-            is_quiet: false,
-            yes: false,
-        };
+        let mut terminal = Terminal::without_input(&mut out, &mut err);
         let no_console: ServeConsole = |_, _| {
             Box::pin(async { Err(Failure::new("not_configured", "the demo has no console")) })
         };

@@ -82,14 +82,7 @@ fn ops(ready: &str, args: &str) -> (u8, String) {
     let args = format!("ops --env-file {ready} {args}");
     let args: Vec<_> = args.split(' ').map(OsString::from).collect();
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut terminal = ops_core::Terminal {
-        out: &mut out,
-        err: &mut err,
-        input: None,
-        err_is_terminal: false,
-        is_quiet: false,
-        yes: false,
-    };
+    let mut terminal = ops_core::Terminal::without_input(&mut out, &mut err);
     let no_console: ops_core::ServeConsole = |_, _| async { Ok("not here".to_owned()) }.boxed();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -134,13 +134,11 @@ pub async fn replay_period_unseen(
     period: &Period,
     clock: &Clock,
 ) -> Result<usize> {
+    let (mut out, mut err) = (io::sink(), io::sink());
     let mut terminal = Terminal {
-        out: &mut io::sink(),
-        err: &mut io::sink(),
-        input: None,
-        err_is_terminal: false,
         is_quiet: true,
         yes: true,
+        ..Terminal::without_input(&mut out, &mut err)
     };
     replay_period(tables, endpoints, period, clock, &mut terminal).await
 }

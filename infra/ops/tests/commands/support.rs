@@ -330,12 +330,8 @@ pub(crate) async fn run_typing(
         .as_mut()
         .map(|typed| -> &mut (dyn BufRead + Send) { typed });
     let mut terminal = Terminal {
-        out: &mut out,
-        err: &mut err,
         input,
-        err_is_terminal: false,
-        is_quiet: false,
-        yes: false,
+        ..Terminal::without_input(&mut out, &mut err)
     };
     // Boxed: its future is large.
     let code = Box::pin(ops_core::run(
@@ -360,14 +356,8 @@ pub(crate) async fn first_output(command: &str, env: Env, clock: &Clock) -> Stri
     let (sender, mut shown) = mpsc::unbounded_channel();
     let words = shlex::split(command).expect("quotes that end").into_iter();
     let args = iter::once("ops".to_owned()).chain(words);
-    let mut terminal = Terminal {
-        out: &mut Shown(sender),
-        err: &mut io::sink(),
-        input: None,
-        err_is_terminal: false,
-        is_quiet: false,
-        yes: false,
-    };
+    let (mut out, mut err) = (Shown(sender), io::sink());
+    let mut terminal = Terminal::without_input(&mut out, &mut err);
     let args = args.map(OsString::from);
     let running = ops_core::run(args, env, clock, &mut terminal, console::serve);
     tokio::select! {
