@@ -195,22 +195,7 @@ impl Submissions {
     }
 
     pub async fn count_waiting_for_operator(&self, scope: &Scope) -> StoreResult<u64> {
-        self.count_of_scope(operator_partition(scope.environment), scope)
-            .await
-    }
-
-    /// Settled submissions with a request for approval.
-    pub async fn waiting_for_approval(&self, scope: &Scope) -> StoreResult<Vec<DueSubmission>> {
-        self.listed_of_scope(approval_partition(scope.environment), scope, BEGINNING)
-            .await
-    }
-
-    pub async fn count_waiting_for_approval(&self, scope: &Scope) -> StoreResult<u64> {
-        self.count_of_scope(approval_partition(scope.environment), scope)
-            .await
-    }
-
-    async fn count_of_scope(&self, partition: String, scope: &Scope) -> StoreResult<u64> {
+        let partition = operator_partition(scope.environment);
         let query = self.query_unsettled_of(&partition, scope, BEGINNING);
         let mut pages = query.select(Select::Count).into_paginator().send();
         let mut count = 0;
@@ -218,6 +203,12 @@ impl Submissions {
             count += u64::try_from(page.count).unwrap_or(0);
         }
         Ok(count)
+    }
+
+    /// Settled submissions whose correction a second person has to approve.
+    pub async fn waiting_for_approval(&self, scope: &Scope) -> StoreResult<Vec<DueSubmission>> {
+        self.listed_of_scope(approval_partition(scope.environment), scope, BEGINNING)
+            .await
     }
 
     /// Earliest settled first.

@@ -170,15 +170,18 @@ fn left_out(
     )
 }
 
-pub fn state_of(contact: &Contact, blocked: &HashSet<SubmissionId>) -> String {
-    let is_blocked = contact
+pub fn is_blocked(contact: &Contact, blocked: &HashSet<SubmissionId>) -> bool {
+    contact
         .submission_id
-        .is_some_and(|id| blocked.contains(&id));
-    format!(
-        "{}{}",
-        contact.state(),
-        if is_blocked { ", BLOCKED" } else { "" }
-    )
+        .is_some_and(|id| blocked.contains(&id))
+}
+
+pub fn state_of(contact: &Contact, blocked: &HashSet<SubmissionId>) -> String {
+    let mark = match is_blocked(contact, blocked) {
+        true => ", BLOCKED",
+        false => "",
+    };
+    format!("{}{mark}", contact.state())
 }
 
 /// The options that name a draw in a command.

@@ -187,11 +187,6 @@ fn winners(
     blocked: &HashSet<SubmissionId>,
     zone: Tz,
 ) -> Markup {
-    let is_blocked = |contact: &Contact| {
-        contact
-            .submission_id
-            .is_some_and(|id| blocked.contains(&id))
-    };
     let rows = html! {
         @for contact in contacts {
             tr {
@@ -200,7 +195,7 @@ fn winners(
                 td { span.whole-word { (or_dash(contact.reference.as_ref())) } }
                 td { (or_dash(contact.region.as_ref())) }
                 td { (or_dash(contact.masked_phone.as_ref())) }
-                td { (contact_state(contact, is_blocked(contact))) }
+                td { (contact_state(contact, shown::is_blocked(contact, blocked))) }
                 td { (last_step(&contact.log, WinnersOf::Draw, zone)) }
             }
         }

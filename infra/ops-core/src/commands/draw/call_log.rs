@@ -4,7 +4,7 @@ use super::show::contact_json;
 use crate::cli::{CallArgs, CallOutcome, SkipArgs, WinnerArgs};
 use crate::contact_log::WinnersOf;
 use crate::draws::call_log::{self, Logged, Winner};
-use crate::draws::shown::{options, prize_option, state_of};
+use crate::draws::shown::{is_blocked, options, prize_option, state_of};
 use crate::prelude::*;
 
 pub(super) async fn call(
@@ -128,10 +128,7 @@ async fn step(
         "winner": contact_json(&contact, &blocked),
         "next": next.iter().map(|contact| contact_json(contact, &blocked)).collect::<Vec<_>>(),
     });
-    let is_blocked = contact
-        .submission_id
-        .is_some_and(|id| blocked.contains(&id));
-    let note = next_step(winner, &contact, is_blocked);
+    let note = next_step(winner, &contact, is_blocked(&contact, &blocked));
     Ok(Report::new(json, text).with_note(note))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::contact_log::steps_json;
 use crate::draws::call_log::blocked;
-use crate::draws::shown::{facts, next_step, state, state_of};
+use crate::draws::shown::{facts, is_blocked, next_step, state, state_of};
 use crate::draws::{chain, find, header};
 use crate::prelude::*;
 
@@ -139,7 +139,7 @@ pub(super) fn contact_json(contact: &Contact, blocked: &HashSet<SubmissionId>) -
         "region": contact.region,
         "phone": contact.masked_phone,
         "state": contact.state(),
-        "blocked": contact.submission_id.is_some_and(|id| blocked.contains(&id)),
+        "blocked": is_blocked(contact, blocked),
         "steps": steps_json(&contact.log),
     })
 }
