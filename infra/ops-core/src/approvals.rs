@@ -1,6 +1,5 @@
 //! A change with something at stake waits for a second operator.
 
-use common::domain::submission::approval::Agreement;
 use common::store::submissions::DueSubmission;
 
 use crate::draws::abandon;
@@ -48,28 +47,47 @@ pub(crate) async fn agree(
     row: Action,
 ) -> Result<Agreed> {
     let approval = Approval { change, decision };
-    match before.agreement(&approval) {
-        Agreement::Reached(both) => Ok(Agreed::Both(both)),
-        Agreement::SamePerson => {
-            bail!(
-                "second_person_needed",
-                "{at_stake}, and you asked for it already; nothing happens until a second operator asks for the same, with \
-                 their own AWS identity and name"
-            )
-        }
-        Agreement::Awaited => {
-            tables.audit.append(row, approval.decision.at).await?;
-            let after = before.awaiting(approval);
-            if !tables.store.annotate(before, &after).await? {
-                return Err(moved());
-            }
-            Ok(Agreed::Proposed(Box::new(Decided::Proposed {
-                after,
-                at_stake,
-                replaced: before.approval.clone().map(Box::new),
-            })))
-        }
+    let first = before.approval.as_ref();
+    if let Some(first) = first.filter(|first| first.change == approval.change)
+        && let Some(both) =
+            confirmed(tables, &row, &first.decision, &approval.decision, &at_stake).await?
+    {
+        return Ok(Agreed::Both(both));
     }
+    tables.audit.append(row, approval.decision.at).await?;
+    let after = before.awaiting(approval);
+    if !tables.store.annotate(before, &after).await? {
+        return Err(moved());
+    }
+    Ok(Agreed::Proposed(Box::new(Decided::Proposed {
+        after,
+        at_stake,
+        replaced: before.approval.clone().map(Box::new),
+    })))
+}
+
+/// The decision of two people, or `None` if the audit log does not have the first one's request,
+/// whose row was like this one. Fails for one person.
+pub(crate) async fn confirmed(
+    tables: &Tables,
+    row: &Action,
+    first: &OperatorDecision,
+    second: &OperatorDecision,
+    at_stake: &str,
+) -> Result<Option<OperatorDecision>> {
+    if !tables.audit.has_request(row, first).await? {
+        return Ok(None);
+    }
+    let both = first.confirmed_by(second).ok_or_else(|| {
+        failure!(
+            "second_person_needed",
+            "{at_stake}, and {} asked for it at {}; nothing happens until a second operator asks for the same, with their own \
+             AWS identity and name",
+            first.by,
+            first.at
+        )
+    })?;
+    Ok(Some(both))
 }
 
 /// Its operator withdraws it, another one declines it.

@@ -84,6 +84,29 @@ impl Action {
         self.0.details = details.to_string();
         self
     }
+
+    /// True for a row of the same action with the same details, of any person.
+    fn is_like(&self, row: &AuditEntry) -> bool {
+        let details = |entry: &AuditEntry| {
+            let mut details: Value = serde_json::from_str(&entry.details).unwrap_or_default();
+            // What a request replaced; the second one replaces nothing.
+            if let Some(details) = details.as_object_mut() {
+                details.remove("replaced");
+            }
+            details
+        };
+        let about = |entry: &AuditEntry| {
+            let AuditEntry {
+                action,
+                campaign,
+                environment,
+                subject,
+                ..
+            } = entry.clone();
+            (action, campaign, environment, subject)
+        };
+        about(&self.0) == about(row) && details(&self.0) == details(row)
+    }
 }
 
 /// Proof that a row was written; links to photos require it.
@@ -153,6 +176,22 @@ impl Audit {
         let row = Box::pin(self.log.append(&entry, now)).await?;
         self.guard.open();
         Ok(Recorded(row.sequence))
+    }
+
+    /// True if the log has a person's request, whose row was like this one. A person with
+    /// the right to write the record could have made it up.
+    pub(crate) async fn has_request(
+        &self,
+        row: &Action,
+        request: &OperatorDecision,
+    ) -> Result<bool> {
+        let rows = self.log.of_day(&request.at.day_in(Tz::UTC)).await?;
+        let mut rows = rows.iter().filter_map(|stored| stored.row.as_ref());
+        Ok(rows.any(|logged| {
+            logged.at == request.at
+                && Some(&logged.entry.who) == request.identity.as_ref()
+                && row.is_like(&logged.entry)
+        }))
     }
 
     pub async fn identity(&self) -> Result<&str> {

@@ -22,13 +22,6 @@ pub struct Acceptance {
     pub purchase: Option<VerificationCode>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Agreement {
-    Awaited,
-    Reached(OperatorDecision),
-    SamePerson,
-}
-
 impl OperatorDecision {
     /// `None` if both are one person.
     pub fn confirmed_by(&self, second: &Self) -> Option<Self> {
@@ -49,17 +42,6 @@ impl OperatorDecision {
 }
 
 impl Submission {
-    pub fn agreement(&self, second: &Approval) -> Agreement {
-        let is_same = |first: &&Approval| first.change == second.change;
-        let Some(first) = self.approval.as_ref().filter(is_same) else {
-            return Agreement::Awaited;
-        };
-        match first.decision.confirmed_by(&second.decision) {
-            Some(both) => Agreement::Reached(both),
-            None => Agreement::SamePerson,
-        }
-    }
-
     /// Callers see no change.
     #[must_use]
     pub fn awaiting(&self, approval: Approval) -> Self {
@@ -120,10 +102,9 @@ mod tests {
     }
 
     #[test]
-    fn two_people_who_accept_the_same_agree() {
+    fn second_person_confirms_and_the_first_cannot() {
         let open = Submission::example();
         let first = acceptance("asha", "user/asha", 1);
-        assert_eq!(open.agreement(&first), Agreement::Awaited);
         let once = open.awaiting(first.clone());
         assert_eq!(
             (once.revision, once.updated_at),
@@ -137,17 +118,13 @@ mod tests {
             ("juma", "assumed-role/operator/asha"),
         ];
         for (by, identity) in same {
-            assert_eq!(
-                once.agreement(&acceptance(by, identity, 1)),
-                Agreement::SamePerson,
-                "{by} {identity}"
-            );
+            let again = acceptance(by, identity, 1).decision;
+            assert_eq!(first.decision.confirmed_by(&again), None, "{by} {identity}");
             assert!(once.was_first_accepted_by(identity, by));
         }
         assert!(!once.was_first_accepted_by("user/juma", "juma"));
-        let Agreement::Reached(both) = once.agreement(&acceptance("juma", "user/juma", 1)) else {
-            panic!("they agree")
-        };
+        let other = acceptance("juma", "user/juma", 1).decision;
+        let both = first.decision.confirmed_by(&other).expect("they agree");
         let why = Some("juma saw it".to_owned());
         let second = Confirmation {
             by: "juma".to_owned(),
@@ -166,26 +143,6 @@ mod tests {
             "the second person took it as well"
         );
         assert!(!both.is_by("assumed-role/operator/neema", "neema"));
-    }
-
-    #[test]
-    fn other_entries_or_another_code_begin_again() {
-        let once = Submission::example().awaiting(acceptance("asha", "user/asha", 1));
-        let code = "AB12CD3456".parse().expect("a code");
-        let other_code = Approval {
-            change: ProposedChange::Accept(Acceptance {
-                entries: 1,
-                purchase: Some(code),
-            }),
-            ..acceptance("juma", "user/juma", 1)
-        };
-        for other in [
-            acceptance("juma", "user/juma", 2),
-            acceptance("asha", "user/asha", 2),
-            other_code,
-        ] {
-            assert_eq!(once.agreement(&other), Agreement::Awaited);
-        }
     }
 
     #[test]

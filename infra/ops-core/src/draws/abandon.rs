@@ -78,29 +78,24 @@ pub async fn abandon(
         return Err(request_changed(&draw.name));
     }
     let decision = tables.audit.decision(why.clone(), now).await?;
+    let row = |decision: &OperatorDecision| {
+        let proposal = decision.confirmed.is_none();
+        let details = json!({ "proposal": proposal, "commitment": draw.commitment });
+        let details = extended(details, approvals::asked_by(decision));
+        let action = Action::new(ABANDON).in_scope(scope).on(&draw.name);
+        action.because(&why).with(details)
+    };
     let decision = match &draw.abandonment {
         // Publishing was interrupted.
         Some(both) if draw.is_abandoned() => both.clone(),
-        Some(first) if asked_at.is_some() && is_logged(tables, scope, &draw, first).await? => {
-            let both = first.confirmed_by(&decision);
-            both.ok_or_else(|| {
-                failure!(
-                    "second_person_needed",
-                    "{} asked for it at {}; nothing happens until a second operator asks for the same, with their own AWS identity \
-                     and name",
-                    first.by,
-                    first.at
-                )
-            })?
+        Some(first) if asked_at.is_some() => {
+            let (request, at_stake) = (row(&decision), "two people give a draw up");
+            let both = approvals::confirmed(tables, &request, first, &decision, at_stake);
+            both.await?.unwrap_or(decision)
         }
         Some(_) | None => decision,
     };
-    let proposal = decision.confirmed.is_none();
-    let details = json!({ "proposal": proposal, "commitment": draw.commitment });
-    let details = extended(details, approvals::asked_by(&decision));
-    let action = Action::new(ABANDON).in_scope(scope).on(&draw.name);
-    let action = action.because(&why).with(details);
-    let logged = tables.audit.append(action, now).await?;
+    let logged = tables.audit.append(row(&decision), now).await?;
     let is_written = tables.draws.abandon(scope, &draw, &decision).await?;
     let draw = super::find(tables, scope, &draw.name).await?;
     if draw.is_abandoned() {
@@ -113,24 +108,7 @@ pub async fn abandon(
     Ok(draw)
 }
 
-/// True if the audit log has the request. A person with the right to write the record could have
-/// made it up.
-async fn is_logged(
-    tables: &Tables,
-    scope: &Scope,
-    draw: &Draw,
-    first: &OperatorDecision,
-) -> Result<bool> {
-    let rows = logged(tables, scope, draw.frozen_at, &draw.commitment, ABANDON).await?;
-    let is_theirs = |(row, details): &(AuditRow, Value)| {
-        is_proposal(details)
-            && row.at == first.at
-            && Some(&row.entry.who) == first.identity.as_ref()
-    };
-    Ok(rows.iter().any(is_theirs))
-}
-
-pub(crate) fn is_proposal(details: &Value) -> bool {
+fn is_proposal(details: &Value) -> bool {
     details.get("proposal") != Some(&Value::Bool(false))
 }
 

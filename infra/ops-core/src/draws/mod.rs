@@ -34,7 +34,6 @@ pub mod shown;
 mod storage_time;
 pub(crate) mod verify;
 
-pub(crate) use self::abandon::is_proposal;
 pub use self::certificate::sheet;
 pub use self::chain::public_address;
 pub use self::entries::ReadReport;
@@ -64,7 +63,7 @@ pub(crate) fn is_in_period(draw: &Draw, accepted_at: Timestamp) -> bool {
 }
 
 /// The rows of the audit log since then about an action with this commitment, with their details.
-pub(crate) async fn logged(
+async fn logged(
     tables: &Tables,
     scope: &Scope,
     since: Timestamp,

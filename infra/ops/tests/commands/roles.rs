@@ -206,7 +206,8 @@ submission settle {rejected} --reject receipt_wrong_store --why seen
 submission resume {resumed}
 submission revoke {accepted} --why mistake
 {accept}
-{revoke}"
+{revoke}
+audit list"
     )
 }
 
@@ -303,8 +304,7 @@ webhook replay {scope} --from 2026-03-01 --to 2026-03-31 --yes
 webhook rotate {endpoint}
 webhook stop {endpoint}
 webhook start {endpoint}
-webhook remove {endpoint} --yes
-audit list"
+webhook remove {endpoint} --yes"
     )
 }
 

@@ -6,6 +6,7 @@ use common::domain::message::MessageKey;
 use common::domain::receipt::rules::ReceiptRules;
 use common::domain::settling::PendingSettlement;
 use common::domain::submission::Submission;
+use common::domain::submission::approval::{Approval, ProposedChange};
 use common::store::review_locks::LOCK_LIFETIME;
 use ops_core::approvals::Decided;
 use ops_core::review::answer::ReviewResult;
@@ -217,4 +218,48 @@ async fn more_entries_than_the_service_gives_need_two_people() {
         .json_by("asha", format!("submission settle {usual} {alone} {WHY}"))
         .await;
     assert_eq!(settled["entries"], 2);
+}
+
+#[tokio::test]
+async fn request_that_the_log_does_not_have_is_no_first_person() {
+    let stack = Stack::with_chai().await;
+    let waiting = at_stake(&stack).await;
+    let id = waiting.submission_id;
+    let accept = format!("submission settle {id} --accept --receipt-code {CODE} {WHY}");
+    stack
+        .run_by("asha", format!("{accept} --entries 1"))
+        .await
+        .fine();
+    let tables = stack.tables();
+    let read = async || {
+        let found = tables.submissions().get(&waiting.scope, id).await;
+        found.expect("it answers").expect("it is there")
+    };
+    // By a person who may write the table: another number of entries, then another first person.
+    let changes: [fn(&mut Approval); 2] = [
+        |first| {
+            let ProposedChange::Accept(acceptance) = &mut first.change else {
+                panic!("asha accepts");
+            };
+            acceptance.entries = 7;
+        },
+        |first| {
+            first.decision.by = "neema".to_owned();
+            first.decision.identity = Some("arn:aws:iam::000000000000:user/neema".to_owned());
+        },
+    ];
+    for change in changes {
+        let asked = read().await;
+        let mut forged = asked.approval.clone().expect("a request");
+        change(&mut forged);
+        let after = asked.awaiting(forged);
+        let written = tables.store.annotate(&asked, &after).await;
+        assert!(written.expect("it answers"));
+        stack.clock.advance(Duration::from_secs(60));
+        let asked = stack.json_by("juma", format!("{accept} --entries 7")).await;
+        assert_eq!(asked["proposal"]["decision"]["by"], "juma");
+        assert_eq!(asked["instant_win"], Value::Null);
+    }
+    let settled = stack.json_by("asha", format!("{accept} --entries 7")).await;
+    assert_eq!(settled["decision"]["confirmed"]["by"], "asha");
 }
