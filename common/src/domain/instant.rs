@@ -24,7 +24,7 @@ mod vector_tests;
 pub use self::check::{Fault, Row, check};
 pub use self::claim::{Claim, RefusedClaim};
 pub use self::moments::{DayMoments, Schedule};
-pub use self::plan::{Algorithm, Caps, Day, Header, Plan, PlanProblem, UnreadablePlan};
+pub use self::plan::{Algorithm, Caps, Day, Header, MAX_PRIZES, Plan, PlanProblem, UnreadablePlan};
 pub use self::rules::{DEFAULT_CURVE, InstantDays, InstantRules};
 pub use self::secret::{MomentsSecret, PlanSecret};
 pub use self::stored::{PlanAct, PlanChange, PlanRequest, PlanRound, PlanState, StoredPlan};

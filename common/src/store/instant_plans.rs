@@ -2,12 +2,11 @@
 
 use super::batch::{BatchGet, BatchItems, Found, Place};
 use super::instant::SORT;
-use super::table::all;
 use super::write::Write;
 use super::{Item, StoreResult, from_record, number, text, transaction};
 use crate::domain::Scope;
 use crate::domain::digest::Digest;
-use crate::domain::instant::{Claim, PlanState, StoredPlan};
+use crate::domain::instant::{Claim, MAX_PRIZES, PlanState, StoredPlan};
 use crate::domain::win::WonMoment;
 
 const READING: &str = "reading the plan of instant prizes";
@@ -23,14 +22,6 @@ impl Plans {
     pub async fn get(&self, scope: &Scope, commitment: Digest) -> StoreResult<Option<StoredPlan>> {
         let found = self.item(plan_key(scope), commitment.to_string()).await?;
         found.map(|item| from_record(item, READING)).transpose()
-    }
-
-    /// Unordered.
-    pub async fn list(&self, scope: &Scope) -> StoreResult<Vec<StoredPlan>> {
-        let values = [(":part", text(plan_key(scope)))];
-        let query = self.table.query("#part = :part", values);
-        let items = all(query.consistent_read(true), READING).await?.into_iter();
-        items.map(|item| from_record(item, READING)).collect()
     }
 
     pub async fn state(&self, scope: &Scope) -> StoreResult<Option<PlanState>> {
@@ -65,6 +56,14 @@ impl Plans {
         let update = self.table.update(state_key(scope)).sort(SORT, STATE);
         let update = update.change(Some(before), after);
         when_seen(update, Some(before)).send(WRITING).await
+    }
+
+    /// Forgets the prizes given, with a scope's other test data. False if it has no plan.
+    pub async fn clear_given(&self, scope: &Scope) -> StoreResult<bool> {
+        let update = self.table.update(state_key(scope)).sort(SORT, STATE);
+        let given: Vec<_> = (0..MAX_PRIZES).map(given_attribute).collect();
+        let update = update.remove(given.iter().map(String::as_str));
+        update.when_present(SORT).send(WRITING).await
     }
 
     pub(crate) fn add_to(&self, batch: &mut BatchGet, scope: &Scope) {
@@ -146,7 +145,7 @@ pub(super) fn read_state(item: Item) -> StoreResult<PlanState> {
         let value = item.get(&given_attribute(prize))?.as_n().ok()?;
         value.parse::<u32>().ok()
     };
-    let given = (0..20).map(|prize| given(prize).unwrap_or_default());
+    let given = (0..MAX_PRIZES).map(|prize| given(prize).unwrap_or_default());
     let given = given.collect();
     let state = from_record(item, READING)?;
     Ok(PlanState { given, ..state })

@@ -14,7 +14,7 @@ use crate::domain::{CampaignSlug, Environment, Scope, Timestamp};
 
 /// A year of days, twice, and one leap day.
 const MAX_DAYS: usize = 731;
-const MAX_PRIZES: usize = 20;
+pub const MAX_PRIZES: usize = 20;
 const MAX_PRIZES_PER_DAY: u64 = 20_000;
 const MAX_PRIZE_CHARS: usize = 120;
 const MAX_WEIGHT: u32 = 1_000_000;

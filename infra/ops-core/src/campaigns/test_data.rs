@@ -30,6 +30,7 @@ pub async fn clear(
     done("entrants", store.entrants().clear(&scope).await?);
     done("receipts", store.receipts().clear(&scope, photos).await?);
     done("instant prizes", store.wins().clear(&scope).await?);
+    store.plans().clear_given(&scope).await?;
     done("submissions", store.submissions().clear(&scope).await?);
     Ok(())
 }

@@ -259,6 +259,27 @@ async fn plan_that_could_be_known_is_refused() {
     let at = |minutes: u64| stack.clock.now().after(Duration::from_secs(minutes * 60));
     let plan = |at: Timestamp| {
         format!(
+#[tokio::test]
+async fn cleared_test_data_leaves_no_prize_given() {
+    let stack = with_prizes().await;
+    let test = LIVE.replace("live", "test");
+    stack.fine(plan(&stack, &test, "plan")).await;
+    let key = "part = 'chai-bora-2026#test#state' AND record = 'state'";
+    stack
+        .sql(format!("UPDATE instant SET given_0 = 3 WHERE {key}"))
+        .await;
+    let scope = "chai-bora-2026#test".parse().expect("a scope");
+    let given = async || {
+        let state = stack.tables().plans.state(&scope).await;
+        state.expect("it answers").expect("a state").given
+    };
+    assert_eq!(given().await[0], 3);
+    stack
+        .fine("campaign clear-test-data chai-bora-2026 --yes")
+        .await;
+    assert_eq!(given().await, vec![0; 20]);
+}
+
             "instant plan {LIVE} --at {at} --output {} --yes",
             stack.arg("plan")
         )
