@@ -78,7 +78,7 @@ pub(crate) enum Command {
     /// Draw winners so that anyone can check it: freeze the entries of a period, draw, show
     #[command(subcommand)]
     Draw(DrawCommand),
-    /// Give instant prizes at moments that nobody can choose, so that anyone can check it
+    /// Give instant prizes at random moments that anyone can check
     #[command(subcommand)]
     Instant(InstantCommand),
     /// List the instant prizes that were won, and log calls to their winners

@@ -152,7 +152,7 @@ pub(super) struct File {
     /// How long personal data is kept after the campaign's end; then it is deleted.
     #[schemars(extend("x-left-out" = "kept as the deployment says"))]
     retention: Retention,
-    /// Instant prizes at moments that nobody can choose. `ops instant plan` fixes them; a later change is for the next plan.
+    /// Instant prizes at random moments that anyone can check. `ops instant plan` fixes them; a later change is for the next plan.
     #[schemars(extend("x-left-out" = "none"))]
     instant: Instant,
 }
