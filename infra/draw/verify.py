@@ -85,7 +85,7 @@ PLAN = {"algorithm": matches("svc-instant-v1"), "campaign": name, "caps": {"day"
         "days": [{"curve": text, "from": number, "prizes": [number], "to": number}], "environment": matches("test|live"),
         "prizes": [lambda value: seen(value) and len(value) <= 120], "round": positive, "secret": digest}
 OUTCOME = {"round": positive, "signature": matches("[0-9a-f]{96}"), "randomness": digest, "given": [number],
-           "stops": [{"from": number, "to": number}], "other_plans": [digest]}
+           "stops": [{"from": number, "to": number}], "days": [{"day": number, "sha256": digest, "logged_at": number}], "other_plans": [digest]}
 LOG = {"frozen_at": time, "published_at": time, "drawn_at": time, "places": [{
            "tier": name, "place": positive, "row": number, "reference": or_null(seen), "region": or_null(seen), "phone": or_null(seen),
            "opening": or_null(matches(f"svc-draw-entry-v1\n{references}\n[0-9a-f]{{32}}")), "steps": [{
@@ -277,6 +277,25 @@ def check_prize_rows(rows, moments, stops):
             check(at - then <= TOLERANCE, f"rows.csv, line {number}: {name} entered while a prize was open, and did not win")
     for _, _, _, number, name in waiting: check(False, f"rows.csv, line {number}: {name} entered while a prize was open, and did not win")
 
+def check_days(rows, logged, stops):
+    """The wins and stops of each day are those that were logged when it ended."""
+    first, last = header["days"][0]["from"] * 1000, -1
+    for one in logged:
+        day, fails = one["day"], lambda holds, why: check(holds, f"result.json: day {one['day']} {why}")
+        fails(last < day < len(header["days"]), "is not in order, or header.json does not have it")
+        last, start, end = day, *(header["days"][day][key] * 1000 for key in ("from", "to"))
+        fails(one["logged_at"] >= end, "was logged before it ended")
+        won = [row for row in rows[bisect.bisect_left(rows, (start,)):bisect.bisect_left(rows, (end,))] if row[3] is not None]
+        turns = [("stop", stop["from"]) for stop in stops if stop["from"] > first] + [("start", stop["to"]) for stop in stops]
+        lines = [f"{at:013},{name},{prize}\n" for at, name, _, prize, _ in won] + [f"{turn},{at:013}\n" for turn, at in turns if start <= at < end]
+        check(sha256("".join(sorted(lines)).encode()).hex() == one["sha256"],
+              f"day {day}'s wins are not those that were logged: rows.csv and the stops of result.json do not lead to {one['sha256']}")
+
+def days_not_logged(logged, stops):
+    """Days that were not logged, or more than a day later. A day after the last stop had no entry."""
+    in_time = {one["day"] for one in logged if one["logged_at"] <= header["days"][one["day"]]["to"] * 1000 + 86_400_000}
+    return [at for at, day in enumerate(header["days"]) if at not in in_time and (not stops or day["from"] * 1000 < stops[-1]["from"])]
+
 # The files. What draws and instant prizes have in common comes first.
 
 def read_files(*names):
@@ -361,6 +380,9 @@ def verify_instant():
     check_prize_rows(rows, moments, result["stops"])
     given = [sum(row[3] == prize and row[4] is None for row in rows) for prize in range(len(moments))]
     check(result["given"] == given, f"result.json says that {result['given']} prizes were given, but rows.csv has {given}")
+    check_days(rows, result["days"], result["stops"])
+    if days := days_not_logged(result["days"], result["stops"]): print(f"Not logged within a day of their end, so that their wins could be changed: days {', '.join(map(str, days))}.")
+    if after := sum(row[3] is not None and row[0] >= header["days"][-1]["to"] * 1000 for row in rows): print(f"Won after the last day, which no log has: {after} prizes.")
     for stop in result["stops"]: print(f"Stopped from {stop['from']} to {stop['to']} (milliseconds since 1970): nothing could be won.")
     for other in result["other_plans"]: print(f"Another plan of this campaign was published: {other}. Ask why.")
     return given_at, signature, f"{len(rows)} entries with {sum(given)} prizes of {sum(map(len, moments))}, commitment {commitment.hex()}"

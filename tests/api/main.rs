@@ -17,6 +17,7 @@ mod log_query;
 mod manuals;
 mod openapi_coverage;
 mod permissions;
+mod plan_days;
 mod rate_limit_headers;
 mod records;
 mod reference;

@@ -438,6 +438,36 @@ fn storage_takes_only_first_uploads_over_tls() {
     }
 }
 
+/// A list that an operator logs in place of the function would prove nothing.
+#[test]
+fn only_the_sweep_logs_days_of_plans() {
+    let template = service();
+    let resources = &template["Resources"];
+    let policy = &resources["DrawEvidencePolicy"]["Properties"]["PolicyDocument"];
+    let days = "${DrawEvidence.Arn}/*/_instant/*/days/*";
+    let expected = json!({
+        "Sid": "DaysOfPlans",
+        "Effect": "Deny",
+        "Principal": "*",
+        "Action": "s3:PutObject",
+        "Resource": { "Fn::Sub": days },
+        "Condition": {
+            "ArnNotEquals": { "aws:PrincipalArn": { "Fn::GetAtt": "SweepUnsettledRole.Arn" } },
+        },
+    });
+    assert!(
+        list_of(&policy["Statement"]).contains(&expected),
+        "{policy}"
+    );
+    let role = &resources["SweepUnsettledRole"]["Properties"]["Policies"];
+    let listed = json!({ "StringLike": { "s3:prefix": "*/_instant/*/days/" } });
+    let statements = list_of(&role[0]["PolicyDocument"]["Statement"]).iter();
+    let evidence = json!([{ "Fn::GetAtt": "DrawEvidence.Arn" }]);
+    let conditions = statements.filter(|statement| statement["Resource"] == evidence);
+    let conditions: Vec<_> = conditions.map(|one| &one["Condition"]).collect();
+    assert_eq!(conditions, [&listed]);
+}
+
 #[test]
 fn functions_are_published_in_versions_and_taken_back_by_alarms() {
     let template = service();

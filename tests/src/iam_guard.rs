@@ -19,6 +19,9 @@ use crate::forward;
 /// Prefix of functions' access keys; others are operators'.
 const FUNCTION: &str = "local-";
 
+/// Ends the resource of the days of plans, which have statements of their own.
+pub(crate) const DAYS: &str = "/days";
+
 /// A call in IAM's terms.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Call {
@@ -26,7 +29,7 @@ pub struct Call {
     pub caller: String,
     /// Such as `dynamodb:GetItem`.
     pub action: String,
-    /// `table/NAME`, `table/NAME/index/NAME`, `bucket/NAME`, `object/BUCKET`, `queue/NAME` or `secret/NAME`.
+    /// `table/NAME`, `table/NAME/index/NAME`, `bucket/NAME`, `object/BUCKET`, `object/BUCKET/days`, `queue/NAME` or `secret/NAME`.
     pub resource: String,
 }
 
@@ -97,7 +100,7 @@ pub(crate) fn guard(
             let bucket = touched
                 .first()
                 .and_then(|(_, resource)| resource.strip_prefix("object/"))
-                .map(|bucket| format!("bucket/{bucket}"));
+                .map(|bucket| format!("bucket/{}", bucket.trim_end_matches(DAYS)));
             for (index, call) in touched.into_iter().enumerate() {
                 if let Some(refused) = check(call, item_of(&json, index)) {
                     return refused;
@@ -239,6 +242,8 @@ fn objects(parts: &Parts) -> Vec<(String, String)> {
     if key.is_empty() {
         vec![("s3:ListBucket".to_owned(), format!("bucket/{bucket}"))]
     } else {
-        vec![(action.to_owned(), format!("object/{bucket}"))]
+        let is_day = key.contains("/_instant/") && key.contains("/days/");
+        let folder = if is_day { DAYS } else { "" };
+        vec![(action.to_owned(), format!("object/{bucket}{folder}"))]
     }
 }

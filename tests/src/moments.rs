@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
+use common::app::job::EventContext;
 use common::aws::moments_secret;
+use common::clock::Clock;
+use common::config::Env;
 use common::domain::campaign::PublishedPlan;
 use common::domain::digest::Digest;
 use common::domain::draw::Operator;
@@ -14,6 +17,10 @@ use common::domain::instant::{
 use common::domain::scope::{Environment, Scope};
 use common::domain::timestamp::Timestamp;
 use common::domain::win::Win;
+use common::runtime::event_handler::EventHandler;
+use common::telemetry::Telemetry;
+use local::stack::as_function;
+use sweep_unsettled::{SweepUnsettled, Tick};
 
 use crate::campaign::TestCampaign;
 use crate::service::{Service, Tables};
@@ -29,6 +36,16 @@ pub struct OpenPlan {
     service: Service,
     pub scope: Scope,
     pub schedule: Schedule,
+}
+
+/// What happens every minute.
+pub async fn sweep(env: &Env, clock: &Clock) {
+    let env = as_function(env, "sweep-unsettled");
+    let context = EventContext::new(env, clock.clone(), Telemetry::Off);
+    let sweeper = SweepUnsettled::connect(&context.expect("every variable"));
+    let sweeper = sweeper.expect("every variable");
+    let swept = sweeper.handle(Tick::default()).await;
+    swept.expect("it sweeps");
 }
 
 impl OpenPlan {
@@ -94,6 +111,7 @@ impl OpenPlan {
             commitment: plan.commitment(),
             name: "test".to_owned(),
             header: plan.json().to_owned(),
+            salts: [7; 32].into(),
             planned_at: start,
             planned_by: Operator {
                 who: "asha".to_owned(),

@@ -7,7 +7,7 @@ use local::stack::{NAMES, PARTNER_SECRETS_PREFIX};
 use local::tables::TABLES;
 use serde_json::Value;
 
-use crate::iam_guard::Call;
+use crate::iam_guard::{Call, DAYS};
 use crate::template::{logical_id, resources, service};
 
 /// `Sid` prefix for calls that Lambda makes on a function's behalf.
@@ -193,6 +193,7 @@ pub(crate) fn resource_of(
         .expect("something of a resource");
     match (service, rest) {
         ("s3", "/*") => format!("object/{}", named(id)),
+        ("s3", "/*/_instant/*/days/*") => format!("object/{}{DAYS}", named(id)),
         ("dynamodb", index) if index.starts_with("/index/") && !index.contains('*') => {
             format!("table/{}{index}", named(id))
         }

@@ -3,6 +3,7 @@
 
 pub mod deployment_secret;
 pub mod event_queue;
+pub mod evidence;
 pub mod moments_secret;
 pub mod photos;
 mod queue;

@@ -9,10 +9,12 @@
 //! | `rules` | [`InstantRules`]: the section of a campaign file |
 //! | `stored` | [`StoredPlan`], [`PlanState`]: what operators record |
 //! | `claim` | [`Claim`]: an entry's claim to a due prize |
+//! | `days` | [`Header::day_digest`]: what is logged of each day |
 //! | `check` | compares the entries of a finished plan with its moments |
 
 mod check;
 mod claim;
+mod days;
 mod moments;
 mod plan;
 mod rules;

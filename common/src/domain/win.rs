@@ -100,6 +100,10 @@ impl Win {
         }
     }
 
+    pub fn is_by_moment(&self) -> bool {
+        self.source == WinSource::Moment
+    }
+
     pub fn status(&self) -> WinStatus {
         match self.state() {
             ContactState::Drawn => WinStatus::Won,

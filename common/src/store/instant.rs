@@ -1,5 +1,9 @@
 //! A scope's wins are in the partition `…#wins`, by time of acceptance.
 
+use std::ops::Range;
+
+use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
+
 use super::table::all;
 use super::write::Write;
 use super::{StoreResult, from_record, text, transaction};
@@ -43,8 +47,23 @@ impl Wins {
         let query = self
             .table
             .query("#part = :part", [(":part", text(part(scope)))]);
-        let items = all(query.consistent_read(true), READING).await?.into_iter();
-        items.map(|item| from_record(item, READING)).collect()
+        read(query).await
+    }
+
+    /// Those of a span, oldest first.
+    pub async fn list_accepted(
+        &self,
+        scope: &Scope,
+        span: Range<Timestamp>,
+    ) -> StoreResult<Vec<Win>> {
+        let condition = "#part = :part AND #record BETWEEN :start AND :end";
+        let values = [
+            (":part", text(part(scope))),
+            (":start", text(digits(span.start))),
+            // Records of that time are longer, and so above it.
+            (":end", text(digits(span.end))),
+        ];
+        read(self.table.query(condition, values)).await
     }
 
     /// One for each time that it was accepted with a prize.
@@ -79,5 +98,14 @@ fn part(scope: &Scope) -> String {
 }
 
 fn record(accepted_at: Timestamp, id: SubmissionId) -> String {
-    format!("{:013}#{id}", accepted_at.as_millis())
+    format!("{}#{id}", digits(accepted_at))
+}
+
+fn digits(at: Timestamp) -> String {
+    format!("{:013}", at.as_millis())
+}
+
+async fn read(query: QueryFluentBuilder) -> StoreResult<Vec<Win>> {
+    let items = all(query.consistent_read(true), READING).await?.into_iter();
+    items.map(|item| from_record(item, READING)).collect()
 }

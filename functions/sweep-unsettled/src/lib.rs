@@ -1,6 +1,7 @@
 //! Sends a message for each due submission, every minute. Waiting messages count towards the
 //! maximum, so a queue does not fill faster than it empties. Campaigns take turns, each with its
-//! longest-due submission. Then come events, alarms, and a slice of expired personal data.
+//! longest-due submission. Then come events, alarms, days of plans, and a slice of expired
+//! personal data.
 
 mod plans;
 mod retention;
@@ -133,7 +134,7 @@ impl SweepUnsettled {
             ];
             metrics.extend(deleted.into_iter().filter(|(_, deleted)| *deleted > 0));
         }
-        if let Some(not_armed) = kept(self.plans.not_armed(now).await, &mut failures) {
+        if let Some(not_armed) = self.plans.sweep(now, &mut failures).await {
             metrics.push(("PlansNotArmed", not_armed));
         }
         if let Some(skipped_at) = kept(self.audit.skipped_at().await, &mut failures) {

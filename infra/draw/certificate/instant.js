@@ -18,8 +18,8 @@ async function compute(rows) {
     return verdict('different', `These instant prizes do NOT hold. First difference: ${error.message}.`);
   }
   showFound();
-  verdict('follows', `Each of ${sum(found.result.given)} prizes went to the first eligible entry after a moment that nobody could choose, among ${found.rows.length} `
-    + `entries. Now compare both below: a commitment that was copied before ${givenAt()}, and the beacon's signature.`);
+  verdict('follows', `Each of ${sum(found.result.given)} prizes went to the first eligible entry after a moment that could not be chosen, among ${found.rows.length} `
+    + `entries. Now compare both below: a commitment that was copied before ${givenAt()}, and the beacon's signature. ${found.warnings.join(' ')}`);
 }
 
 function lookUp() {
@@ -56,6 +56,8 @@ function showFound() {
     'Days': `${header.days.length}, from ${utc(header.days[0].from * 1000)} to ${utc(header.days.at(-1).to * 1000)}`,
     'Most prizes of one entrant': `${header.caps.day} a day, ${header.caps.total} in all`,
     'Times in which nothing could be won': result.stops.map(({ from, to }) => `${utc(from)} to ${utc(to)}`).join('; ') || 'none',
+    'Days as they were logged; compare them with your copies': result.days.map(({ day, sha256: said, logged_at: at }) => `day ${day}, ${utc(at)}: ${said}`).join('; ') || 'none',
+    'Warnings': found.warnings.join(' ') || 'none',
     'Other plans of this campaign that were published': result.other_plans.join('; ') || 'none',
     'Beacon chain': header.chain, 'Round': header.round, 'Time of the round': givenAt(), 'Randomness': result.randomness,
     'Secret': found.secret, 'Seed': hexOf(found.seed), 'Algorithm': header.algorithm, 'Plan, byte for byte': page.header,

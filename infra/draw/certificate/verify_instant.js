@@ -14,7 +14,8 @@ const PLAN = {
   prizes: [(value) => seen(value) && [...value].length <= 120], round: positive, secret: digest,
 };
 const OUTCOME = {
-  round: positive, signature: matches(/^[0-9a-f]{96}$/), randomness: digest, given: [number], stops: [{ from: number, to: number }], other_plans: [digest],
+  round: positive, signature: matches(/^[0-9a-f]{96}$/), randomness: digest, given: [number], stops: [{ from: number, to: number }],
+  days: [{ day: number, sha256: digest, logged_at: number }], other_plans: [digest],
 };
 
 /** RFC 8785 for what a plan has: texts, integers, lists and objects. */
@@ -178,6 +179,34 @@ function checkRows({ header, rows, moments, result }) {
   return { sentence: `no prize was given before its moment, none over the caps, and no entry was passed over; ${sum(kept)} prizes were given and kept` };
 }
 
+/** The wins and stops of each day are those that were logged when it ended. */
+async function checkDays({ header, rows, result }) {
+  const digits = (at) => String(at).padStart(13, '0');
+  const first = header.days[0].from * 1000;
+  const turns = result.stops.flatMap(({ from, to }) => [['stop', from], ['start', to]]).filter(([turn, at]) => turn === 'start' || at > first);
+  const winners = rows.filter(({ prize }) => prize !== null);
+  let last = -1;
+  for (const { day, sha256: said, logged_at: loggedAt } of result.days) {
+    const fails = (holds, why) => check(holds, `result.json: day ${day} ${why}`);
+    fails(last < day && day < header.days.length, 'is not in order, or header.json does not have it');
+    last = day;
+    const [start, end] = [header.days[day].from * 1000, header.days[day].to * 1000];
+    fails(loggedAt >= end, 'was logged before it ended');
+    const won = winners.filter(({ at }) => start <= at && at < end).map(({ at, name, prize }) => `${digits(at)},${name},${prize}\n`);
+    const turned = turns.filter(([, at]) => start <= at && at < end).map(([turn, at]) => `${turn},${digits(at)}\n`);
+    const computed = hexOf(await sha256(encode([...won, ...turned].sort().join(''))));
+    check(computed === said, `day ${day}'s wins are not those that were logged: rows.csv and the stops of result.json do not lead to ${said}`);
+  }
+  // A day after the last stop had no entry.
+  const inTime = new Set(result.days.filter(({ day, logged_at: at }) => at <= header.days[day].to * 1000 + 86_400_000).map(({ day }) => day));
+  const notLogged = [...header.days.keys()].filter((day) => !inTime.has(day) && header.days[day].from * 1000 < (result.stops.at(-1)?.from ?? Infinity));
+  const wonAfter = winners.filter(({ at }) => at >= header.days.at(-1).to * 1000).length;
+  const warnings = [];
+  if (notLogged.length > 0) warnings.push(`Not logged within a day of their end, so that their wins could be changed: days ${notLogged.join(', ')}.`);
+  if (wonAfter > 0) warnings.push(`Won after the last day, which no log has: ${wonAfter} prizes.`);
+  return { warnings, sentence: [`${result.days.length} days have the wins that were logged`, ...warnings].join('. ') };
+}
+
 const PLAN_CHECKS = [
   ['The plan is strict', readPlan],
   ['Commitment and secret are those of the plan', readSecret],
@@ -185,6 +214,7 @@ const PLAN_CHECKS = [
   ['The moments are computed', computeMoments],
   ['The list of entries is whole and in order', readRows],
   ['Each prize went to an entry that was first', checkRows],
+  ['The wins of each day are those that were logged when it ended', checkDays],
 ];
 
 /** Verifies all but the signature of the round. `files` are texts: header, commitment, secret, result, rows. */

@@ -3,10 +3,13 @@
 
 use std::num::NonZeroU64;
 use std::ops::Range;
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use common::domain::Timestamp;
-use common::domain::instant::{Fault, Plan, PlanSecret, Row, Schedule, check as check_rows};
+use common::domain::instant::{
+    Day, Fault, Header, Plan, PlanSecret, Row, Schedule, check as check_rows,
+};
 use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
@@ -35,6 +38,18 @@ pub struct Stop {
     pub to: u64,
 }
 
+/// What was published of a day's wins and stops when it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoggedDay {
+    /// Index in the plan's days.
+    pub day: u64,
+    /// See [`common::domain::instant::Header::day_digest`].
+    pub sha256: Digest,
+    /// Milliseconds since 1970, by the storage's clock.
+    pub logged_at: u64,
+}
+
 /// `result.json` of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,6 +60,7 @@ pub struct PlanResult {
     /// Prizes that were not given back, by prize.
     pub given: Vec<u64>,
     pub stops: Vec<Stop>,
+    pub days: Vec<LoggedDay>,
     /// Commitments of other plans of the campaign.
     pub other_plans: Vec<Digest>,
 }
@@ -53,7 +69,7 @@ pub struct PlanResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PrizeRow {
     pub accepted_at: Timestamp,
-    /// See [`reference_digest`].
+    /// See [`common::domain::instant::StoredPlan::reference_digest`].
     pub reference: Digest,
     pub entrant: Digest,
     /// Index in the plan's prizes.
@@ -70,12 +86,10 @@ pub struct VerifiedPlan {
     pub rows: u64,
     /// Number of moments, by prize.
     pub moments: Vec<u64>,
-}
-
-/// What `rows.csv` has for a reference; the salt keeps it from being guessed back.
-pub fn reference_digest(reference: &str, salt: &[u8; 16]) -> Digest {
-    let text = format!("svc-instant-row-v1\n{reference}\n{}", hex::encode(salt));
-    Digest::from_parts(&[text.as_bytes()])
+    /// Indices of days that were not logged, or more than a day later.
+    pub not_logged: Vec<usize>,
+    /// Number of prizes that were won after the last day, which no log has.
+    pub won_after_days: u64,
 }
 
 /// `rows.csv`.
@@ -159,30 +173,39 @@ impl PlanFiles<'_> {
         let schedule = Schedule::new(plan, &secret, computed)
             .ok_or_else(|| Difference("secret.txt is not of header.json".to_owned()))?;
         let moments = schedule.all_moments();
-        let (rows, given) = verify_rows(self.rows, &schedule, &result)?;
+        let text = String::from_utf8_lossy(self.rows);
+        let rows = read_rows(&text, &header)?;
+        let stops: Vec<_> = result
+            .stops
+            .iter()
+            .map(|stop| at(stop.from)..at(stop.to))
+            .collect();
+        check_whole(&rows, &schedule, &stops)?;
+        let given = given(&rows, &header);
         check!(
             result.given == given,
             "result.json says that {:?} prizes were given, but rows.csv has {given:?}",
             result.given
         );
+        check_days(&rows, &header, &result.days, &stops)?;
+        let end = header.days.last().map(|day| day.end());
+        let after = rows
+            .iter()
+            .filter(|row| row.prize.is_some() && Some(row.accepted_at) >= end);
         Ok(VerifiedPlan {
             plan: schedule.plan().clone(),
-            result,
             given_at,
-            rows,
+            rows: count(rows.len()),
             moments: moments.iter().map(|one| count(one.len())).collect(),
+            not_logged: not_logged(&header, &result),
+            won_after_days: count(after.count()),
+            result,
         })
     }
 }
 
-/// The number of rows, and of prizes that were not given back.
-fn verify_rows(
-    file: &[u8],
-    schedule: &Schedule,
-    result: &PlanResult,
-) -> Result<(u64, Vec<u64>), Difference> {
-    let text = String::from_utf8_lossy(file);
-    let first = schedule.plan().header().days.first().map(|day| day.start());
+fn read_rows<'a>(text: &'a str, header: &Header) -> Result<Vec<Row<'a>>, Difference> {
+    let first = header.days.first().map(|day| day.start());
     let mut rows: Vec<Row<'_>> = Vec::new();
     for (number, line) in (1..).zip(text.split_inclusive('\n')) {
         let read = read_row(line);
@@ -207,12 +230,15 @@ fn verify_rows(
         );
         rows.push(row);
     }
-    let stops: Vec<Range<Timestamp>> = result
-        .stops
-        .iter()
-        .map(|stop| at(stop.from)..at(stop.to))
-        .collect();
-    check_rows(&rows, schedule, &stops).map_err(|fault| {
+    Ok(rows)
+}
+
+fn check_whole(
+    rows: &[Row<'_>],
+    schedule: &Schedule,
+    stops: &[Range<Timestamp>],
+) -> Result<(), Difference> {
+    check_rows(rows, schedule, stops).map_err(|fault| {
         let name = reference_of(&fault);
         // The last of two lines that have the same reference.
         let line = rows.iter().rposition(|row| row.reference == name);
@@ -220,13 +246,71 @@ fn verify_rows(
             "rows.csv, line {}: {fault}",
             line.unwrap_or_default() + 1
         ))
-    })?;
+    })
+}
+
+/// Prizes that were not given back, by prize.
+fn given(rows: &[Row<'_>], header: &Header) -> Vec<u64> {
     let given = |prize| {
         let holds = |row: &&Row<'_>| row.prize == Some(prize) && row.revoked_at.is_none();
         count(rows.iter().filter(holds).count())
     };
-    let prizes = schedule.plan().header().prizes.len();
-    Ok((count(rows.len()), (0..prizes).map(given).collect()))
+    (0..header.prizes.len()).map(given).collect()
+}
+
+/// The wins and stops of each day are those that were logged when it ended.
+fn check_days(
+    rows: &[Row<'_>],
+    header: &Header,
+    logged: &[LoggedDay],
+    stops: &[Range<Timestamp>],
+) -> Result<(), Difference> {
+    let mut next = 0;
+    for LoggedDay {
+        day,
+        sha256,
+        logged_at,
+    } in logged
+    {
+        let index = usize::try_from(*day).ok().filter(|index| *index >= next);
+        let found = index.and_then(|index| Some((index, header.days.get(index)?)));
+        let Some((index, of_plan)) = found else {
+            return Err(Difference(format!(
+                "result.json: day {day} is not in order, or header.json does not have it"
+            )));
+        };
+        next = index + 1;
+        check!(
+            at(*logged_at) >= of_plan.end(),
+            "result.json: day {day} was logged before it ended"
+        );
+        let (from, to) = (of_plan.start(), of_plan.end());
+        let first = rows.partition_point(|row| row.accepted_at < from);
+        let end = rows.partition_point(|row| row.accepted_at < to);
+        let of_day = rows.get(first..end).unwrap_or_default().iter();
+        let wins = of_day.filter_map(|row| Some((row.accepted_at, row.reference, row.prize?)));
+        let computed = header.day_digest(index, wins, stops);
+        check!(
+            computed == Some(*sha256),
+            "day {day}'s wins are not those that were logged: rows.csv and the stops of result.json do not lead to {sha256}"
+        );
+    }
+    Ok(())
+}
+
+/// A day after the last stop had no entry.
+fn not_logged(header: &Header, result: &PlanResult) -> Vec<usize> {
+    const DAY: Duration = Duration::from_hours(24);
+    let last = result.stops.last().map(|stop| at(stop.from));
+    let is_in_time = |(index, day): &(usize, &Day)| {
+        let logged = |one: &&LoggedDay| usize::try_from(one.day) == Ok(*index);
+        let logged = result.days.iter().find(logged);
+        logged.is_some_and(|one| at(one.logged_at) <= day.end().after(DAY))
+    };
+    let days = header.days.iter().enumerate();
+    let days = days.filter(|(_, day)| last.is_none_or(|last| day.start() < last));
+    let days = days.filter(|day| !is_in_time(day));
+    days.map(|(index, _)| index).collect()
 }
 
 fn read_row(line: &str) -> Option<Row<'_>> {
@@ -298,18 +382,10 @@ fn digest(name: &str, file: &[u8]) -> Result<Digest, Difference> {
 
 /// An entrant of one plan; without the key, another plan's cannot be compared.
 pub fn pseudonym(key: &[u8; 32], entrant: &str) -> Digest {
-    signed(key, entrant.as_bytes()).into()
-}
-
-/// The salt of a reference.
-pub fn salt_of(secret: &[u8; 32], reference: &str) -> [u8; 16] {
-    let signed = signed(secret, reference.as_bytes());
-    std::array::from_fn(|at| signed.get(at).copied().unwrap_or_default())
-}
-
-fn signed(key: &[u8; 32], text: &[u8]) -> [u8; 32] {
     let key = Hmac::<Sha256>::new_from_slice(key);
-    key.map_or([0; 32], |key| {
-        key.chain_update(text).finalize().into_bytes().into()
-    })
+    let signed = key.map_or([0; 32], |key| {
+        let signed = key.chain_update(entrant).finalize();
+        signed.into_bytes().into()
+    });
+    signed.into()
 }

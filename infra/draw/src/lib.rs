@@ -100,8 +100,7 @@ pub use header::{
     ALTERNATES, Algorithm, Header, InvalidHeader, LeftOut, OtherDraw, Period, Prize, publishable,
 };
 pub use instant::{
-    PlanFiles, PlanResult, PrizeRow, Stop, VerifiedPlan, pseudonym, reference_digest, rows_csv,
-    salt_of,
+    LoggedDay, PlanFiles, PlanResult, PrizeRow, Stop, VerifiedPlan, pseudonym, rows_csv,
 };
 pub use log::{Event, Log, LoggedPlace, SKIP_REASONS, Step};
 pub use opening::{InvalidOpening, Opening, Salt};

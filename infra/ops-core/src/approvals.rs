@@ -49,8 +49,14 @@ pub(crate) async fn agree(
     let approval = Approval { change, decision };
     let first = before.approval.as_ref();
     if let Some(first) = first.filter(|first| first.change == approval.change)
-        && let Some(both) =
-            confirmed(tables, &row, &first.decision, &approval.decision, &at_stake).await?
+        && let Some(both) = Box::pin(confirmed(
+            tables,
+            &row,
+            &first.decision,
+            &approval.decision,
+            &at_stake,
+        ))
+        .await?
     {
         return Ok(Agreed::Both(both));
     }
@@ -81,7 +87,7 @@ pub(crate) async fn confirmed(
     let both = first.confirmed_by(second).ok_or_else(|| {
         failure!(
             "second_person_needed",
-            "{at_stake}, and {} asked for it at {}; nothing happens until a second operator asks for the same, with their own \
+            "{} asked for it at {}, and {at_stake}; nothing happens until a second operator asks for the same, with their own \
              AWS identity and name",
             first.by,
             first.at

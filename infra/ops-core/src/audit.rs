@@ -185,7 +185,7 @@ impl Audit {
         row: &Action,
         request: &OperatorDecision,
     ) -> Result<bool> {
-        let rows = self.log.of_day(&request.at.day_in(Tz::UTC)).await?;
+        let rows = Box::pin(self.log.of_day(&request.at.day_in(Tz::UTC))).await?;
         let mut rows = rows.iter().filter_map(|stored| stored.row.as_ref());
         Ok(rows.any(|logged| {
             logged.at == request.at

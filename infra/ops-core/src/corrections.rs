@@ -68,7 +68,8 @@ pub async fn correct_seen(
     let (decision, condition) = if is_at_stake(tables, &before, decision.at).await? {
         let (change, row) = (ProposedChange::Correct(correction), row(&decision, true));
         let at_stake = "it can decide who gets a prize".to_owned();
-        match agree(tables, &before, change, decision, at_stake, row).await? {
+        let agreed = agree(tables, &before, change, decision, at_stake, row);
+        match Box::pin(agreed).await? {
             Agreed::Both(both) => (both, None),
             Agreed::Proposed(proposed) => return Ok(*proposed),
         }

@@ -116,7 +116,8 @@ pub(crate) async fn settle_seen(
                 "proposal": true,
             }));
             let change = ProposedChange::Accept(Acceptance { entries, purchase });
-            match agree(tables, &before, change, decision, at_stake, row).await? {
+            let agreed = agree(tables, &before, change, decision, at_stake, row);
+            match Box::pin(agreed).await? {
                 Agreed::Both(both) => both,
                 Agreed::Proposed(proposed) => return Ok(*proposed),
             }

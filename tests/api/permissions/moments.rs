@@ -51,6 +51,7 @@ pub(super) async fn win(service: &Service) {
         }
         assert_eq!(shown.field("instant_win"), "Prize 0", "{}", shown.text);
     }
+    late.advance(Duration::from_secs(600));
     let swept = sweeper(service).handle(Tick::default()).await;
-    swept.expect("it looks for plans that are not armed");
+    swept.expect("it looks for plans that are not armed, and logs days");
 }

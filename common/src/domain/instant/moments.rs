@@ -171,7 +171,7 @@ fn count_of(day: &Day, prize: usize) -> u32 {
     day.prizes.get(prize).copied().unwrap_or_default()
 }
 
-fn hmac_sha256(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
+pub(super) fn hmac_sha256(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
     let mut context = hmac::Context::with_key(&hmac::Key::new(hmac::HMAC_SHA256, key));
     parts.iter().for_each(|part| context.update(part));
     let mut bytes = [0; 32];

@@ -1,11 +1,13 @@
+use std::ops::Range;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::moments::hmac_sha256;
 use super::plan::{Plan, UnreadablePlan};
-use crate::domain::digest::{Digest, RoundSignature};
+use crate::domain::digest::{Digest, Hex, RoundSignature};
 use crate::domain::draw::Operator;
-use crate::domain::{OperatorDecision, Timestamp};
+use crate::domain::{OperatorDecision, Reference, Timestamp};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredPlan {
@@ -14,6 +16,8 @@ pub struct StoredPlan {
     pub name: String,
     /// The published bytes.
     pub header: String,
+    /// Random; see [`Self::reference_digest`]. Not of the secret, which who logs days must not have.
+    pub salts: Hex<32>,
     pub planned_at: Timestamp,
     pub planned_by: Operator,
 }
@@ -82,6 +86,15 @@ impl StoredPlan {
             Err(UnreadablePlan::OtherForm)
         }
     }
+
+    /// What is published for a reference. Its salt keeps it from being guessed back.
+    pub fn reference_digest(&self, reference: Reference) -> Digest {
+        let reference = reference.to_string();
+        let salt = hmac_sha256(self.salts.as_bytes(), &[reference.as_bytes()]);
+        let salt = hex::encode(salt.split_at(16).0);
+        let text = format!("svc-instant-row-v1\n{reference}\n{salt}");
+        Digest::from_parts(&[text.as_bytes()])
+    }
 }
 
 impl PlanRound {
@@ -129,18 +142,18 @@ impl PlanState {
     }
 
     /// Spans of at least a millisecond, up to `end`.
-    pub fn stops(&self, first: Timestamp, end: Timestamp) -> Vec<(Timestamp, Timestamp)> {
+    pub fn stops(&self, first: Timestamp, end: Timestamp) -> Vec<Range<Timestamp>> {
         let mut stops = Vec::new();
         let mut closed = Some(first);
         for change in &self.changes {
             if change.open {
-                stops.extend(closed.take().map(|from| (from, change.at)));
+                stops.extend(closed.take().map(|from| from..change.at));
             } else if closed.is_none() {
                 closed = Some(change.at.max(first));
             }
         }
-        stops.extend(closed.map(|from| (from, end)));
-        stops.retain(|(from, to)| from < to);
+        stops.extend(closed.map(|from| from..end));
+        stops.retain(|stop| !stop.is_empty());
         stops
     }
 }
@@ -155,11 +168,11 @@ mod tests {
         let plan = Digest::from_parts(&[]);
         let mut state = PlanState::closed(plan, None);
         let stops = |state: &PlanState| state.stops(at(10), at(100));
-        assert_eq!(stops(&state), [(at(10), at(100))]);
+        assert_eq!(stops(&state), [at(10)..at(100)]);
         for (open, time) in [(true, 5), (false, 20), (true, 30), (false, 25)] {
             state = state.turned(open, at(time), "asha".to_owned());
         }
-        assert_eq!(stops(&state), [(at(20), at(30)), (at(31), at(100))]);
+        assert_eq!(stops(&state), [at(20)..at(30), at(31)..at(100)]);
         assert_eq!(state.revision, 5);
         assert!(!PlanState::closed(plan, Some(&state)).follows_another);
     }

@@ -27,12 +27,8 @@ fn played_plan_holds_in_three_programs() {
         from,
         to: from + 172_800_000,
     });
-    stopped.result.given = [0, 1]
-        .map(|prize| {
-            let rows = stopped.rows.iter().filter(|row| row.prize == Some(prize));
-            u64::try_from(rows.count()).expect("few")
-        })
-        .to_vec();
+    stopped.count_given();
+    stopped.log_days();
     let plans = [SamplePlan::new(), stopped];
     assert!(
         plans[0].result.given.iter().sum::<u64>() >= 5,
@@ -66,6 +62,45 @@ fn three_programs_find_each_fault_of_a_plan() {
             let said = said.unwrap_or_default();
             assert!(said.contains(expected), "{what}: {said:?}");
         }
+    }
+}
+
+#[test]
+fn days_without_a_log_are_named_and_not_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let late = |plan: &mut SamplePlan| plan.result.days[0].logged_at += 86_400_000;
+    let missing = |plan: &mut SamplePlan| drop(plan.result.days.remove(0));
+    // The second day begins after the last stop, and had no entry.
+    let stopped = |plan: &mut SamplePlan| {
+        let (from, to) = (1_798_145_999_000, 1_798_232_400_000);
+        plan.rows
+            .retain(|row| row.accepted_at.as_millis() < 1_798_145_999_000);
+        plan.result.stops.push(Stop { from, to });
+        plan.count_given();
+        plan.log_days();
+        plan.result.days.truncate(1);
+    };
+    let changes: [(fn(&mut SamplePlan), &[usize]); 3] =
+        [(late, &[0]), (missing, &[0]), (stopped, &[])];
+    let mut folders = Vec::new();
+    for (number, (change, expected)) in changes.into_iter().enumerate() {
+        let mut plan = SamplePlan::new();
+        change(&mut plan);
+        let verified = plan.verified().expect("it holds");
+        assert_eq!(verified.not_logged, expected, "{number}");
+        folders.push(written(&plan, folder.path(), &number.to_string()));
+    }
+    let printed = |folder: &PathBuf| {
+        let mut program = Command::new("python3");
+        let ran = program.arg(folder.join("verify.py")).arg(folder).output();
+        let ran = ran.expect("python3 is installed");
+        String::from_utf8_lossy(&ran.stdout).contains("Not logged within a day of their end")
+    };
+    let printed: Vec<_> = folders.iter().map(printed).collect();
+    assert_eq!(printed, [true, true, false]);
+    assert_eq!(python(&folders), [None, None, None]);
+    if let Some(said) = script(&folders) {
+        assert_eq!(said, [None, None, None]);
     }
 }
 

@@ -8,11 +8,11 @@ use common::domain::Timestamp;
 use common::domain::instant::{Algorithm, Caps, Day, Header, Plan, PlanSecret, Schedule};
 use draw::beacon::Chain;
 use draw::{
-    Digest, PlanCertificate, PlanFiles, PlanResult, PrizeRow, Stop, reference_digest, rows_csv,
+    Digest, LoggedDay, PlanCertificate, PlanFiles, PlanResult, PrizeRow, Stop, VerifiedPlan,
+    rows_csv,
 };
 
 const SIGNATURE: &str = "b713718a38ae728dfd477991af2822e08d2f305e47718cef9f7848ce4050e7be41076862b98fad56e91a6b85b89cd97b";
-const SALT: [u8; 16] = [7; 16];
 
 #[derive(Clone)]
 pub(crate) struct SamplePlan {
@@ -66,25 +66,59 @@ impl SamplePlan {
         let (header, commitment) = (plan.json().to_owned(), plan.commitment().to_string());
         let schedule = Schedule::new(plan, &PlanSecret::from_bytes(secret), randomness);
         let rows = played(&schedule.expect("its secret"));
-        let given = |prize| rows.iter().filter(|row| row.prize == Some(prize)).count();
         let result = PlanResult {
             round: 657_413.try_into().expect("not zero"),
             signature,
             randomness,
-            given: [0, 1]
-                .map(|prize| given(prize).try_into().expect("few"))
-                .to_vec(),
+            given: Vec::new(),
             stops: Vec::new(),
+            days: Vec::new(),
             other_plans: Vec::new(),
         };
-        Self {
+        let mut played = Self {
             header,
             commitment,
             secret: hex::encode(secret),
             result,
             rows,
             csv: None,
-        }
+        };
+        played.count_given();
+        played.log_days();
+        played
+    }
+
+    /// As `rows` have them.
+    pub(crate) fn count_given(&mut self) {
+        let given = |prize| {
+            let rows = self.rows.iter().filter(|row| row.prize == Some(prize));
+            rows.count().try_into().expect("few")
+        };
+        self.result.given = [0, 1].map(given).to_vec();
+    }
+
+    /// Each day ten minutes after its end.
+    pub(crate) fn log_days(&mut self) {
+        let at = |millis: u64| Timestamp::from_millis(millis.try_into().expect("small"));
+        let stops = self.result.stops.iter();
+        let stops: Vec<_> = stops.map(|stop| at(stop.from)..at(stop.to)).collect();
+        let header = header();
+        let wins = self.rows.iter().filter_map(|row| {
+            let prize = row.prize?;
+            Some((row.accepted_at, row.reference, prize))
+        });
+        let wins: Vec<_> = wins.collect();
+        let logged = (0_u64..).zip(&header.days).map(|(day, of_plan)| {
+            let index = usize::try_from(day).expect("small");
+            let digest = header.day_digest(index, wins.clone(), &stops);
+            let logged_at = of_plan.end().shifted(600_000).as_millis();
+            LoggedDay {
+                day,
+                sha256: digest.expect("a day"),
+                logged_at: logged_at.unsigned_abs(),
+            }
+        });
+        self.result.days = logged.collect();
     }
 
     fn files(&self) -> [(&'static str, String); 5] {
@@ -132,7 +166,7 @@ impl SamplePlan {
         certificate.html(Some(&rows))
     }
 
-    pub(crate) fn library(&self) -> Option<String> {
+    pub(crate) fn verified(&self) -> Result<VerifiedPlan, String> {
         let files = self.files();
         let [header, commitment, secret, result, rows] =
             std::array::from_fn(|at| files[at].1.as_bytes());
@@ -144,7 +178,11 @@ impl SamplePlan {
             rows,
         };
         let verified = files.verify(&Chain::quicknet());
-        verified.err().map(|difference| difference.to_string())
+        verified.map_err(|difference| difference.to_string())
+    }
+
+    pub(crate) fn library(&self) -> Option<String> {
+        self.verified().err()
     }
 
     pub(crate) fn winners(&mut self) -> Vec<&mut PrizeRow> {
@@ -174,7 +212,7 @@ fn played(schedule: &Schedule) -> Vec<PrizeRow> {
         }
         rows.push(PrizeRow {
             accepted_at,
-            reference: reference_digest(&format!("AAAA-{number:04}"), &SALT),
+            reference: digest(&format!("AAAA-{number:04}")),
             entrant: digest(&format!("entrant {who}")),
             prize,
             revoked_at: None,
@@ -206,7 +244,7 @@ fn recommitted(plan: &mut SamplePlan, from: &str, to: &str) {
     plan.commitment = digest(&text).to_string();
 }
 
-pub(crate) const FORGED: [ForgedPlan; 21] = [
+pub(crate) const FORGED: [ForgedPlan; 28] = [
     ForgedPlan {
         what: "won early",
         change: |plan| {
@@ -346,5 +384,59 @@ pub(crate) const FORGED: [ForgedPlan; 21] = [
             plan.result.stops.push(Stop { from, to });
         },
         expected: "won while nothing could be won",
+    },
+    ForgedPlan {
+        what: "a win that is added after its day was logged",
+        change: |plan| {
+            let winner = plan.winners().remove(0);
+            let taken_back = winner.accepted_at.shifted(1);
+            winner.revoked_at = Some(taken_back);
+            let added = PrizeRow {
+                accepted_at: taken_back,
+                reference: digest("added"),
+                entrant: digest("added"),
+                prize: winner.prize,
+                revoked_at: None,
+            };
+            plan.rows.push(added);
+        },
+        expected: "day 0's wins are not those that were logged",
+    },
+    ForgedPlan {
+        what: "a win that is moved to another time",
+        change: |plan| {
+            let winner = plan.winners().remove(0);
+            winner.accepted_at = winner.accepted_at.shifted(1);
+        },
+        expected: "day 0's wins are not those that were logged",
+    },
+    ForgedPlan {
+        what: "a win that is moved to another entry",
+        change: |plan| plan.winners()[0].reference = digest("another"),
+        expected: "day 0's wins are not those that were logged",
+    },
+    ForgedPlan {
+        what: "a stop that is added after its day was logged",
+        change: |plan| {
+            let from = 1_798_059_700_000;
+            let to = from + 60_000;
+            plan.result.stops.push(Stop { from, to });
+        },
+        expected: "day 0's wins are not those that were logged",
+    },
+    ForgedPlan {
+        what: "a day that was logged before it ended",
+        change: |plan| plan.result.days[1].logged_at = 1_798_232_399_999,
+        expected: "result.json: day 1 was logged before it ended",
+    },
+    ForgedPlan {
+        what: "a day twice",
+        change: |plan| plan.result.days[1] = plan.result.days[0],
+        expected: "result.json: day 0 is not in order",
+    },
+    ForgedPlan {
+        what: "a day that there is not",
+        change: |plan| plan.result.days[1].day = 2,
+        expected: "result.json: day 2 is not in order, or header.json does not have it",
     },
 ];

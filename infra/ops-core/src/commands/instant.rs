@@ -1,7 +1,7 @@
 //! `ops instant`.
 
 use chrono::NaiveTime;
-use common::domain::instant::{Header, PlanState};
+use common::domain::instant::{Day, Header, PlanState};
 use common::domain::win::WinStatus;
 use draw::VerifiedPlan;
 
@@ -10,7 +10,7 @@ use crate::draws::chain::described;
 use crate::draws::run::RoundSource;
 use crate::draws::storage_time;
 use crate::instant::plan::{DraftedPlan, draft};
-use crate::instant::{FoundPlan, arm, find, is_by_moment, reveal, switch, verify};
+use crate::instant::{FoundPlan, arm, find, reveal, switch, verify};
 use crate::prelude::*;
 
 pub(crate) async fn run(
@@ -132,8 +132,14 @@ async fn revealed(
     let campaign = tables.campaign(&scope.campaign).await?;
     let last = found.plan.header().days.last().map(|day| day.end());
     let early = last.is_some_and(|last| clock.now() < last);
+    let days = Box::pin(day_rows(tables, &found)).await?;
+    let not_logged = days.iter().filter(|day| day["sha256"].is_null());
+    let not_logged = match not_logged.count() {
+        0 => String::new(),
+        count => format!("Days that ended and are not logged: {count}. "),
+    };
     let question = format!(
-        "{}Publish the secret of the plan of {}, so that it never gives a prize again?",
+        "{}{not_logged}Publish the secret of the plan of {}, so that it never gives a prize again?",
         if early {
             "Its last day is not over yet. "
         } else {
@@ -182,6 +188,7 @@ async fn show(scope: &Scope, tables: &Tables) -> Result<Report> {
     let FoundPlan { state, plan, .. } = &found;
     let header = plan.header();
     let prizes = prizes(tables, &found, zone).await?;
+    let days = Box::pin(day_rows(tables, &found)).await?;
     let json = json!({
         "scope": scope,
         "state": state_words(state),
@@ -195,6 +202,7 @@ async fn show(scope: &Scope, tables: &Tables) -> Result<Report> {
         "requested": state.request,
         "revealed_at": state.revealed_at,
         "prizes": prizes,
+        "days": days,
     });
     let text = lines(&[
         ("state", state_words(state).to_owned()),
@@ -217,8 +225,42 @@ async fn show(scope: &Scope, tables: &Tables) -> Result<Report> {
         ("DUE UP TO MIDNIGHT", "/due"),
         ("GIVEN UP TO MIDNIGHT", "/given"),
     ];
-    let text = format!("{text}\n{}", table(&columns, &prizes, zone));
+    let mut text = format!("{text}\n{}", table(&columns, &prizes, zone));
+    if !days.is_empty() {
+        let columns = [
+            ("DAY", "/day"),
+            ("ENDED AT", "/to"),
+            ("LOGGED AT", "/logged_at"),
+            ("SHA-256 OF ITS WINS", "/sha256"),
+        ];
+        text = format!("{text}\n{}", table(&columns, &days, zone));
+    }
     Ok(Report::new(json, text))
+}
+
+/// The days of a live plan that are over, and what was logged of each.
+async fn day_rows(tables: &Tables, found: &FoundPlan) -> Result<Vec<Value>> {
+    if found.scope.environment == Environment::Test || found.state.round.is_none() {
+        return Ok(Vec::new());
+    }
+    let (now, logged) = (
+        storage_time(tables).await?,
+        found.logged_days(tables).await?,
+    );
+    let days = (0_u64..).zip(&found.plan.header().days);
+    let over = days.take_while(|(_, day)| day.end() <= now);
+    let row = |(index, day): (u64, &Day)| {
+        let logged = logged.iter().find(|one| one.day == index);
+        let logged_at = logged.map(|one| millis(one.logged_at));
+        json!({
+            "day": index,
+            "from": day.start(),
+            "to": day.end(),
+            "logged_at": logged_at,
+            "sha256": logged.map(|one| one.sha256),
+        })
+    };
+    Ok(over.map(row).collect())
 }
 
 /// Counts up to the last midnight: one of today would tell who knows it when to enter.
@@ -235,7 +277,7 @@ async fn prizes(tables: &Tables, found: &FoundPlan, zone: Tz) -> Result<Vec<Valu
                 .sum()
         };
         let given = wins.iter().filter(|win| {
-            is_by_moment(win)
+            win.is_by_moment()
                 && win.status() != WinStatus::Revoked
                 && win.prize == *prize
                 && win.accepted_at < midnight
@@ -274,7 +316,7 @@ fn caps(header: &Header) -> String {
 }
 
 fn days_table(header: &Header, zone: Tz) -> String {
-    let row = |day: &common::domain::instant::Day| {
+    let row = |day: &Day| {
         let numbers = day.prizes.iter().zip(&header.prizes);
         let numbers = numbers.map(|(number, prize)| format!("{number} x {prize}"));
         json!({
@@ -304,6 +346,8 @@ fn verified_report(verified: &VerifiedPlan, is_compared: bool) -> Report {
         given_at,
         rows,
         moments,
+        not_logged,
+        won_after_days,
     } = verified;
     let (header, commitment) = (plan.header(), plan.commitment());
     let given_at = given_at.to_rfc3339();
@@ -323,6 +367,9 @@ fn verified_report(verified: &VerifiedPlan, is_compared: bool) -> Report {
         "round_at": given_at,
         "prizes": prizes,
         "stops": result.stops,
+        "days": result.days,
+        "not_logged": not_logged,
+        "won_after_days": won_after_days,
         "other_plans": result.other_plans,
     });
     let compared = if is_compared {
@@ -345,14 +392,25 @@ fn verified_report(verified: &VerifiedPlan, is_compared: bool) -> Report {
         ),
         ("chain", described(&header.chain.to_string())),
     ];
-    let stop = |at: u64| Timestamp::from_millis(i64::try_from(at).unwrap_or(i64::MAX));
+    if !not_logged.is_empty() {
+        let days = joined(not_logged);
+        let warning =
+            format!("within a day of their end, so that their wins could be changed: days {days}");
+        pairs.push(("not logged", warning));
+    }
+    if *won_after_days > 0 {
+        pairs.push((
+            "not logged",
+            format!("{won_after_days} prizes that were won after the last day"),
+        ));
+    }
     pairs.extend(result.stops.iter().map(|one| {
         (
             "stopped",
             format!(
                 "from {} to {}: nothing could be won",
-                stop(one.from),
-                stop(one.to)
+                millis(one.from),
+                millis(one.to)
             ),
         )
     }));
@@ -379,4 +437,8 @@ fn verified_report(verified: &VerifiedPlan, is_compared: bool) -> Report {
         table(&columns, &prizes, Tz::UTC)
     );
     Report::new(json, text)
+}
+
+fn millis(at: u64) -> Timestamp {
+    Timestamp::from_millis(i64::try_from(at).unwrap_or(i64::MAX))
 }

@@ -91,7 +91,7 @@ pub async fn abandon(
         Some(first) if asked_at.is_some() => {
             let (request, at_stake) = (row(&decision), "two people give a draw up");
             let both = approvals::confirmed(tables, &request, first, &decision, at_stake);
-            both.await?.unwrap_or(decision)
+            Box::pin(both).await?.unwrap_or(decision)
         }
         Some(_) | None => decision,
     };

@@ -19,7 +19,8 @@ use tempfile::TempDir;
 
 use super::prelude::*;
 
-pub const EVIDENCE_VARIABLE: &str = "EVIDENCE_BUCKET";
+pub use common::aws::evidence::VARIABLE as EVIDENCE_VARIABLE;
+
 pub const OPENINGS_VARIABLE: &str = "OPENINGS_BUCKET";
 
 pub(crate) const ENTRIES: &str = "entries.csv";

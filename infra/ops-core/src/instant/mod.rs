@@ -19,11 +19,11 @@ mod rows;
 pub(crate) mod switch;
 pub(crate) mod verify;
 
-pub(crate) use self::rows::is_by_moment;
-use common::aws::moments_secret;
+use common::aws::evidence::{DAYS, plans_folder};
+use common::aws::{concurrently, moments_secret};
 use common::domain::instant::{MomentsSecret, Plan, PlanSecret, PlanState, StoredPlan};
-use draw::Digest;
 use draw::beacon::Chain;
+use draw::{Digest, LoggedDay};
 
 use crate::draws::chain;
 use crate::draws::files::{COMMITMENT, DrawFiles, HEADER};
@@ -91,6 +91,29 @@ impl FoundPlan {
         Ok(times.into_iter().flatten().max())
     }
 
+    /// Days whose wins were logged, in order, by the storage's clock.
+    pub(crate) async fn logged_days(&self, tables: &Tables) -> Result<Vec<LoggedDay>> {
+        let files = self.files(tables)?;
+        let published = files.published().await?;
+        let days = 0..self.plan.header().days.len();
+        let logged = days.filter_map(|day| {
+            let name = format!("{DAYS}{day}");
+            let at = published.get(&name)?.as_millis();
+            Some((name, u64::try_from(day).ok()?, u64::try_from(at).ok()?))
+        });
+        let read = logged.map(async |(name, day, logged_at)| {
+            let text = files.read_text(&name).await?;
+            // A file that is none says nothing: the day counts as not logged.
+            let sha256 = text.parse().ok();
+            Ok::<_, Failure>(sha256.map(|sha256| LoggedDay {
+                day,
+                sha256,
+                logged_at,
+            }))
+        });
+        Ok(concurrently(read).await?.into_iter().flatten().collect())
+    }
+
     /// Writes the state that follows, unless an operator was faster.
     pub(crate) async fn change(&self, tables: &Tables, after: &PlanState) -> Result<()> {
         if tables.plans.change(&self.scope, &self.state, after).await? {
@@ -123,12 +146,7 @@ impl FoundPlan {
 }
 
 fn files(tables: &Tables, scope: &Scope, commitment: Digest) -> Result<DrawFiles> {
-    let Scope {
-        campaign,
-        environment,
-    } = scope;
-    // No name of a draw has an underscore.
-    let folder = format!("{campaign}/{environment}/_instant/{commitment}/");
+    let folder = format!("{}{commitment}/", plans_folder(scope));
     Ok(DrawFiles::in_folder(tables, folder)?)
 }
 

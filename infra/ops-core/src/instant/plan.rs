@@ -172,6 +172,7 @@ impl DraftedPlan {
             commitment,
             name,
             header: plan.json().to_owned(),
+            salts: random::bytes::<32>().into(),
             planned_at: now,
             planned_by: tables.audit.operator().await?,
         };

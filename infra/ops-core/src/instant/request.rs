@@ -27,7 +27,10 @@ pub(crate) async fn agree(
     let both = match first.filter(|first| first.act == act) {
         Some(PlanRequest {
             decision: first, ..
-        }) => confirmed(tables, &row(true), first, &decision, "it takes two people").await?,
+        }) => {
+            let (row, at_stake) = (row(true), "it takes two people");
+            Box::pin(confirmed(tables, &row, first, &decision, at_stake)).await?
+        }
         None => None,
     };
     tables.audit.append(row(both.is_none()), now).await?;

@@ -1,5 +1,9 @@
 //! Ends a plan for good: publishes its secret, and its entries.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use common::aws::evidence::plans_folder;
 use common::domain::instant::{PlanAct, PlanState};
 use draw::{Digest, PlanCertificate, PlanResult, Stop, VERIFY_PY, rows_csv};
 
@@ -75,7 +79,8 @@ pub(crate) async fn reveal(
         randomness: round.randomness(),
         given: given(&csv, header.prizes.len()),
         stops: stops(&found, last),
-        other_plans: other_plans(tables, &found).await?,
+        days: Box::pin(found.logged_days(tables)).await?,
+        other_plans: Box::pin(other_plans(tables, &found)).await?,
     };
     let result = serde_json::to_string(&result)
         .map_err(|error| failure!("not_revealed", "the result cannot be written: {error}"))?;
@@ -164,12 +169,14 @@ fn stops(found: &FoundPlan, last: Timestamp) -> Vec<Stop> {
     /// Entries after the last stop, by clocks that are ahead.
     const AFTER: Duration = Duration::from_secs(60);
     let millis = |at: Timestamp| u64::try_from(at.as_millis()).unwrap_or_default();
-    let first = found.plan.header().days.first();
-    let first = first.map_or(last, |day| day.start());
-    let stops = found.state.stops(first, last.after(AFTER));
-    let stop = |(from, to)| Stop {
-        from: millis(from),
-        to: millis(to),
+    let days = &found.plan.header().days;
+    let first = days.first().map_or(last, |day| day.start());
+    // Within a day, its end would be taken for a start.
+    let end = days.last().map_or(last, |day| day.end());
+    let stops = found.state.stops(first, end.max(last.after(AFTER)));
+    let stop = |one: Range<Timestamp>| Stop {
+        from: millis(one.start),
+        to: millis(one.end),
     };
     stops.into_iter().map(stop).collect()
 }
@@ -177,12 +184,13 @@ fn stops(found: &FoundPlan, last: Timestamp) -> Vec<Stop> {
 /// Plans that were published for the same campaign; the best of several must not pass for the only
 /// one.
 async fn other_plans(tables: &Tables, found: &FoundPlan) -> Result<Vec<Digest>> {
-    let plans = tables.plans.list(&found.scope).await?;
-    let mut others: Vec<_> = plans
-        .into_iter()
-        .map(|plan| plan.commitment)
-        .filter(|commitment| *commitment != found.state.plan)
-        .collect();
-    others.sort_unstable();
-    Ok(others)
+    // In the table, a record can be deleted.
+    let plans = DrawFiles::in_folder(tables, plans_folder(&found.scope))?;
+    let published = plans.published().await?;
+    let plans = published.keys().filter_map(|key| {
+        let (commitment, _) = key.split_once('/')?;
+        commitment.parse::<Digest>().ok()
+    });
+    let others: BTreeSet<_> = plans.filter(|plan| *plan != found.state.plan).collect();
+    Ok(others.into_iter().collect())
 }

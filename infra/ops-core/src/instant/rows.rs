@@ -1,10 +1,10 @@
 //! The entries of a plan, as they are published.
 
-use common::domain::win::{Win, WinSource, WinStatus};
+use common::domain::win::{Win, WinStatus};
 use common::store::submissions::Selection;
-use draw::{PrizeRow, pseudonym, reference_digest, salt_of};
+use draw::{PrizeRow, pseudonym};
 
-use super::{FoundPlan, plan_secret};
+use super::FoundPlan;
 use crate::prelude::*;
 use crate::tables::take_pages;
 
@@ -31,22 +31,15 @@ pub(super) async fn read(
         .into_iter()
         .map(|win| ((win.submission_id, win.accepted_at), win))
         .collect();
-    let salts = plan_secret(
-        tables,
-        &found.scope,
-        &format!("{} salts", found.stored.name),
-    )
-    .await?;
     let key: [u8; 32] = random::bytes();
     let row = |one: &Submission, accepted_at: Timestamp, win: Option<&Win>| -> Result<PrizeRow> {
-        let reference = one.reference().to_string();
         let prize = win
             .map(|win| prize_index(&header.prizes, win))
             .transpose()?;
         let revoked = win.filter(|win| win.status() == WinStatus::Revoked);
         Ok(PrizeRow {
             accepted_at,
-            reference: reference_digest(&reference, &salt_of(salts.expose(), &reference)),
+            reference: found.stored.reference_digest(one.reference()),
             entrant: pseudonym(&key, one.entrant_id.as_str()),
             prize,
             revoked_at: revoked.and_then(|win| win.changed_at()),
@@ -69,7 +62,7 @@ pub(super) async fn read(
                 let win = wins.get(&(one.submission_id, past.at));
                 // A person's acceptance claims no prize.
                 let could_win = past.decision.is_none() && win.is_none();
-                if could_win || win.is_some_and(is_by_moment) {
+                if could_win || win.is_some_and(Win::is_by_moment) {
                     rows.push(row(one, past.at, win)?);
                 }
             }
@@ -79,10 +72,6 @@ pub(super) async fn read(
     let pages = tables.submissions().select(&selection);
     take_pages(pages, take, "nothing was revealed", clock, terminal).await?;
     Ok(rows)
-}
-
-pub(crate) fn is_by_moment(win: &Win) -> bool {
-    win.source == WinSource::Moment
 }
 
 fn prize_index(prizes: &[String], win: &Win) -> Result<usize> {

@@ -6,6 +6,7 @@ use common::domain::win::WinStatus;
 use serde_json::{Value, json};
 use service_tests::campaign::{body, fresh_key};
 use service_tests::http::request;
+use service_tests::moments::sweep;
 use service_tests::text::{fields, list_of, parse_json, text_of};
 
 mod orders;
@@ -119,6 +120,7 @@ async fn instant_prizes_are_won_and_proved() {
 
     // The first day is over.
     entrants.stack.clock.advance(Duration::from_hours(30));
+    sweep(&entrants.stack.env, &entrants.stack.clock).await;
     let first = entrants.enter(12).await;
     assert!((6..=9).contains(&first.len()), "{first:?}");
     let given = entrants.given().await;
@@ -135,17 +137,28 @@ async fn instant_prizes_are_won_and_proved() {
     let next = entrants.enter(1).await;
     assert_eq!(next[0]["instant_win"], first[0]["instant_win"]);
     entrants.stack.clock.advance(Duration::from_hours(24));
+    sweep(&entrants.stack.env, &entrants.stack.clock).await;
     let rest = entrants.enter(8).await;
     assert_eq!(first.len() + 1 + rest.len(), 10, "one was given back");
     let shown = entrants.stack.json(format!("instant show {LIVE}")).await;
     assert_eq!(shown["prizes"][0]["due"], 8);
+    let logged: Vec<_> = list_of(&shown["days"])
+        .iter()
+        .map(|day| fields(day, "day sha256"))
+        .collect();
 
     let held = entrants.proved().await;
     let stack = &entrants.stack;
     assert_eq!(held["rows"], 23, "those of the plan's days");
     let given = list_of(&held["prizes"]).iter().map(|prize| &prize["given"]);
     assert_eq!(given.collect::<Vec<_>>(), [&json!(8), &json!(1)]);
+    let days = list_of(&held["days"]).iter();
+    let days: Vec<_> = days.map(|day| fields(day, "day sha256")).collect();
+    assert_eq!((days.len(), days), (2, logged));
+    assert_eq!(held["not_logged"], json!([]));
+    assert_eq!(held["won_after_days"], rest.len());
     let said = python(stack, "proof");
+    assert_lacks!(said, "Not logged within a day");
     assert!(
         said.contains("FOLLOWS: 23 entries with 9 prizes of 9"),
         "{said}"

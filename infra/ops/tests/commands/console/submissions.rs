@@ -347,7 +347,7 @@ async fn a_prize_is_revoked_by_two_people_on_their_pages() {
     let own = asha
         .post_for(422, &revoke, "revision=1&why=once+more")
         .await;
-    assert_contains!(own.text, "asha asked for it at");
+    assert_contains!(own.text, "Asha asked for it at");
     let page = juma.page(&page_of(&won)).await;
     assert_contains!(page, "Approve: revoke", "asha asked on", "a forged code");
 

@@ -1,6 +1,9 @@
 //! A reveal that is interrupted, planted files, and wrong clocks.
 
 use common::clock::Clock;
+use common::domain::instant::Claim;
+use common::domain::win::Win;
+use service_tests::moments::sweep;
 
 use super::*;
 use crate::draw::stored;
@@ -107,4 +110,48 @@ async fn plan_that_was_published_late_is_not_armed() {
     assert!(stack.clock.now() >= early.after(NOTICE));
     stack.refused(ARM, "plan_late").await;
     assert_eq!(stack.json(SHOW).await["state"], "planned");
+}
+
+#[tokio::test]
+async fn win_that_is_added_to_a_logged_day_is_found() {
+    let stack = armed().await;
+    stack.clock.advance(Duration::from_hours(48));
+    sweep(&stack.env, &stack.clock).await;
+    let shown = stack.json(SHOW).await;
+    let logged = list_of(&shown["days"]).iter();
+    let logged: Vec<_> = logged.map(|day| day["sha256"].clone()).collect();
+    let of_nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    assert_eq!(logged, [json!(of_nothing), json!(of_nothing)]);
+
+    // As who may write the tables does, an hour before the last day ended.
+    let at = NOW.after(Duration::from_hours(44));
+    let prize = "Airtime 1,000".to_owned();
+    let status = SubmissionStatus::accepted(1, Some(prize.clone()));
+    let made = Submission {
+        created_at: at,
+        updated_at: at,
+        ..submission(status, None)
+    };
+    write(&stack, &made, None).await;
+    let tables = stack.tables();
+    let state = tables.plans.state(&live()).await;
+    let claim = Claim {
+        plan: state.expect("it answers").expect("a state").plan,
+        prize: 0,
+        text: prize,
+        due: 8,
+        day: 1,
+        caps: service_tests::moments::NO_CAPS,
+    };
+    let won = Win::new(None, &made).expect("a win");
+    let by_moment = won.clone().by_claim(&claim);
+    let changed = tables.wins().log(&won, &by_moment).await;
+    assert!(changed.expect("it answers"));
+
+    stack.fine(STOP).await;
+    stack.run_by("asha", reveal(&stack, LIVE, "proof")).await;
+    let told = stack.run_by("juma", reveal(&stack, LIVE, "proof")).await;
+    let expected = "day 1's wins are not those that were logged";
+    assert_contains!(told.refused("plan_differs").message, expected);
+    assert_contains!(python(&stack, "proof"), expected);
 }
