@@ -287,7 +287,7 @@ def check_days(rows, logged, stops):
         fails(one["logged_at"] >= end, "was logged before it ended")
         won = [row for row in rows[bisect.bisect_left(rows, (start,)):bisect.bisect_left(rows, (end,))] if row[3] is not None]
         turns = [("stop", stop["from"]) for stop in stops if stop["from"] > first] + [("start", stop["to"]) for stop in stops]
-        lines = [f"{at:013},{name},{prize}\n" for at, name, _, prize, _ in won] + [f"{turn},{at:013}\n" for turn, at in turns if start <= at < end]
+        lines = [f"{at:013},{name},{who},{prize}\n" for at, name, who, prize, _ in won] + [f"{turn},{at:013}\n" for turn, at in turns if start <= at < end]
         check(sha256("".join(sorted(lines)).encode()).hex() == one["sha256"],
               f"day {day}'s wins are not those that were logged: rows.csv and the stops of result.json do not lead to {one['sha256']}")
 

@@ -7,7 +7,7 @@ use super::contact_log::{
 };
 use super::digest::Digest;
 use super::instant::Claim;
-use super::{Reference, Scope, State, Submission, SubmissionId, Timestamp};
+use super::{EntrantId, Reference, Scope, State, Submission, SubmissionId, Timestamp};
 
 text_enum! {
     pub enum WinSource {
@@ -45,6 +45,7 @@ pub struct Win {
     pub accepted_at: Timestamp,
     pub submission_id: SubmissionId,
     pub reference: Reference,
+    pub entrant_id: EntrantId,
     pub prize: String,
     pub source: WinSource,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,6 +76,7 @@ impl Win {
             accepted_at: after.updated_at,
             submission_id: after.submission_id,
             reference: after.reference(),
+            entrant_id: after.entrant_id.clone(),
             prize: after.status.instant_win()?.to_owned(),
             source: match (&after.decision, had_partner_code) {
                 (Some(_), _) => WinSource::Operator,

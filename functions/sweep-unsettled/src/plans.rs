@@ -131,17 +131,22 @@ impl PlanSweep {
                 None => return Ok(()),
             },
         };
-        if !state.rows.is_empty() {
-            // The reveal published which days were logged.
-            armed.not_logged.clear();
+        // A day whose records cannot be read does not keep the next from being logged.
+        let mut failure = None;
+        for day in armed.due(now) {
+            match self.log_day(scope, state, &armed, day).await {
+                Ok(()) => armed.not_logged.retain(|one| *one != day),
+                Err(error) => failure = Some(error),
+            }
         }
-        while let Some(day) = armed.due(now) {
-            self.log_day(scope, state, &armed, day).await?;
-            armed.not_logged.remove(0);
+        match failure {
+            // The bucket is asked again.
+            Some(error) => Err(error),
+            None => {
+                self.known.lock().insert(state.plan, armed);
+                Ok(())
+            }
         }
-        // After a failure, the bucket is asked again.
-        self.known.lock().insert(state.plan, armed);
-        Ok(())
     }
 
     async fn log_day(
@@ -160,7 +165,8 @@ impl PlanSweep {
         let wins = wins.iter().filter(|win| win.is_by_moment());
         let wins = wins.filter_map(|win| {
             let reference = armed.stored.reference_digest(win.reference);
-            Some((win.accepted_at, reference, win.moment?.prize))
+            let entrant = armed.stored.pseudonym(&win.entrant_id);
+            Some((win.accepted_at, reference, entrant, win.moment?.prize))
         });
         let stops = state.stops(first.start(), Timestamp::MAX);
         if let Some(digest) = header.day_digest(index, wins, &stops) {
@@ -177,10 +183,14 @@ impl ArmedPlan {
         self.not_logged.is_empty()
     }
 
-    /// The next day to be logged.
-    fn due(&self, now: Timestamp) -> Option<usize> {
-        let index = *self.not_logged.first()?;
-        let day = self.plan.header().days.get(index)?;
-        (day.end().after(LOGGED_AFTER) <= now).then_some(index)
+    /// Days that ended and are to be logged.
+    fn due(&self, now: Timestamp) -> Vec<usize> {
+        let days = &self.plan.header().days;
+        let ended = |index: usize| {
+            days.get(index)
+                .is_some_and(|day| day.end().after(LOGGED_AFTER) <= now)
+        };
+        let days = self.not_logged.iter().copied();
+        days.filter(|index| ended(*index)).collect()
     }
 }

@@ -192,7 +192,7 @@ async function checkDays({ header, rows, result }) {
     last = day;
     const [start, end] = [header.days[day].from * 1000, header.days[day].to * 1000];
     fails(loggedAt >= end, 'was logged before it ended');
-    const won = winners.filter(({ at }) => start <= at && at < end).map(({ at, name, prize }) => `${digits(at)},${name},${prize}\n`);
+    const won = winners.filter(({ at }) => start <= at && at < end).map(({ at, name, who, prize }) => `${digits(at)},${name},${who},${prize}\n`);
     const turned = turns.filter(([, at]) => start <= at && at < end).map(([turn, at]) => `${turn},${digits(at)}\n`);
     const computed = hexOf(await sha256(encode([...won, ...turned].sort().join(''))));
     check(computed === said, `day ${day}'s wins are not those that were logged: rows.csv and the stops of result.json do not lead to ${said}`);

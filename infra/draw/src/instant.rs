@@ -10,9 +10,7 @@ use common::domain::Timestamp;
 use common::domain::instant::{
     Day, Fault, Header, Plan, PlanSecret, Row, Schedule, check as check_rows,
 };
-use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
-use sha2::Sha256;
 
 use crate::beacon::Chain;
 use crate::commitment::randomness;
@@ -288,7 +286,8 @@ fn check_days(
         let first = rows.partition_point(|row| row.accepted_at < from);
         let end = rows.partition_point(|row| row.accepted_at < to);
         let of_day = rows.get(first..end).unwrap_or_default().iter();
-        let wins = of_day.filter_map(|row| Some((row.accepted_at, row.reference, row.prize?)));
+        let wins = of_day
+            .filter_map(|row| Some((row.accepted_at, row.reference, row.entrant, row.prize?)));
         let computed = header.day_digest(index, wins, stops);
         check!(
             computed == Some(*sha256),
@@ -378,14 +377,4 @@ fn digest(name: &str, file: &[u8]) -> Result<Digest, Difference> {
     let text = str::from_utf8(file).unwrap_or_default();
     let parsed = text.strip_suffix('\n').unwrap_or(text).parse();
     parsed.map_err(|error| Difference(format!("{name} {error}")))
-}
-
-/// An entrant of one plan; without the key, another plan's cannot be compared.
-pub fn pseudonym(key: &[u8; 32], entrant: &str) -> Digest {
-    let key = Hmac::<Sha256>::new_from_slice(key);
-    let signed = key.map_or([0; 32], |key| {
-        let signed = key.chain_update(entrant).finalize();
-        signed.into_bytes().into()
-    });
-    signed.into()
 }

@@ -99,9 +99,7 @@ pub use freeze::{Entries, FreezeError, Frozen, LargestRow, Rows};
 pub use header::{
     ALTERNATES, Algorithm, Header, InvalidHeader, LeftOut, OtherDraw, Period, Prize, publishable,
 };
-pub use instant::{
-    LoggedDay, PlanFiles, PlanResult, PrizeRow, Stop, VerifiedPlan, pseudonym, rows_csv,
-};
+pub use instant::{LoggedDay, PlanFiles, PlanResult, PrizeRow, Stop, VerifiedPlan, rows_csv};
 pub use log::{Event, Log, LoggedPlace, SKIP_REASONS, Step};
 pub use opening::{InvalidOpening, Opening, Salt};
 pub use order::Place;

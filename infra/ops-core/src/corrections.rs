@@ -166,7 +166,15 @@ async fn revoked_win(
         ),
         (Some(_), true) | (None, false) => {}
     }
-    let revoked = |win: &Win| Some((win.clone(), win.revoked(win.step_time(now))?));
+    // Of a moment, the time is proven: not by an operator's clock.
+    let now = match wins.iter().any(|win| win.moment.is_some()) {
+        true => draws::storage_time(tables).await?,
+        false => now,
+    };
+    let revoked = |win: &Win| {
+        let at = win.step_time(now).max(win.accepted_at);
+        Some((win.clone(), win.revoked(at)?))
+    };
     let Some((open, revoked)) = wins.iter().find_map(revoked) else {
         return Ok(Vec::new());
     };

@@ -8,12 +8,12 @@ use crate::domain::Timestamp;
 use crate::domain::digest::Digest;
 
 impl Header {
-    /// SHA-256 of a day's sorted lines: its wins, with digests of their references and indices of
-    /// their prizes, and its stops and starts. `None` if there is no such day.
-    pub fn day_digest<R: Display>(
+    /// SHA-256 of a day's sorted lines: its wins, with digests of references and entrants and
+    /// indices of prizes, and its stops and starts. `None` if there is no such day.
+    pub fn day_digest<D: Display>(
         &self,
         day: usize,
-        wins: impl IntoIterator<Item = (Timestamp, R, usize)>,
+        wins: impl IntoIterator<Item = (Timestamp, D, D, usize)>,
         stops: &[Range<Timestamp>],
     ) -> Option<Digest> {
         let (first, day) = (self.days.first()?.start(), self.days.get(day)?);
@@ -21,7 +21,9 @@ impl Header {
         let digits = |at: Timestamp| format!("{:013}", at.as_millis());
         let wins = wins.into_iter().filter(|(at, ..)| span.contains(at));
         let mut lines: Vec<_> = wins
-            .map(|(at, reference, prize)| format!("{},{reference},{prize}\n", digits(at)))
+            .map(|(at, reference, entrant, prize)| {
+                format!("{},{reference},{entrant},{prize}\n", digits(at))
+            })
             .collect();
         // A plan that is not open when its first day begins was not stopped then.
         let begins = stops.iter().map(|stop| ("stop", stop.start));

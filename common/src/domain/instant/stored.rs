@@ -7,7 +7,7 @@ use super::moments::hmac_sha256;
 use super::plan::{Plan, UnreadablePlan};
 use crate::domain::digest::{Digest, Hex, RoundSignature};
 use crate::domain::draw::Operator;
-use crate::domain::{OperatorDecision, Reference, Timestamp};
+use crate::domain::{EntrantId, OperatorDecision, Reference, Timestamp};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredPlan {
@@ -16,7 +16,7 @@ pub struct StoredPlan {
     pub name: String,
     /// The published bytes.
     pub header: String,
-    /// Random; see [`Self::reference_digest`]. Not of the secret, which who logs days must not have.
+    /// Random, for what is published of references and entrants. Not of the secret, which who logs days must not have.
     pub salts: Hex<32>,
     pub planned_at: Timestamp,
     pub planned_by: Operator,
@@ -37,7 +37,7 @@ pub struct PlanState {
     pub follows_another: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<PlanRequest>,
-    /// SHA-256 of each `rows.csv`. With one, the plan never opens again, though it may not be
+    /// SHA-256 of each `rows.csv` and `result.json`. With one, the plan never opens again, though it may not be
     /// published yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<Digest>,
@@ -94,6 +94,12 @@ impl StoredPlan {
         let salt = hex::encode(salt.split_at(16).0);
         let text = format!("svc-instant-row-v1\n{reference}\n{salt}");
         Digest::from_parts(&[text.as_bytes()])
+    }
+
+    /// What is published for an entrant; another plan's cannot be compared.
+    pub fn pseudonym(&self, entrant: &EntrantId) -> Digest {
+        let parts = [b"svc-instant-entrant-v1\n", entrant.as_str().as_bytes()];
+        hmac_sha256(self.salts.as_bytes(), &parts).into()
     }
 }
 

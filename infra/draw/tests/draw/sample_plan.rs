@@ -105,7 +105,7 @@ impl SamplePlan {
         let header = header();
         let wins = self.rows.iter().filter_map(|row| {
             let prize = row.prize?;
-            Some((row.accepted_at, row.reference, prize))
+            Some((row.accepted_at, row.reference, row.entrant, prize))
         });
         let wins: Vec<_> = wins.collect();
         let logged = (0_u64..).zip(&header.days).map(|(day, of_plan)| {

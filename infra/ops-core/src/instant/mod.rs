@@ -95,11 +95,12 @@ impl FoundPlan {
     pub(crate) async fn logged_days(&self, tables: &Tables) -> Result<Vec<LoggedDay>> {
         let files = self.files(tables)?;
         let published = files.published().await?;
-        let days = 0..self.plan.header().days.len();
-        let logged = days.filter_map(|day| {
+        let days = (0_u64..).zip(&self.plan.header().days);
+        let logged = days.filter_map(|(day, of_plan)| {
             let name = format!("{DAYS}{day}");
-            let at = published.get(&name)?.as_millis();
-            Some((name, u64::try_from(day).ok()?, u64::try_from(at).ok()?))
+            // What came before the day's end says nothing of it.
+            let at = published.get(&name).filter(|at| **at >= of_plan.end())?;
+            Some((name, day, u64::try_from(at.as_millis()).ok()?))
         });
         let read = logged.map(async |(name, day, logged_at)| {
             let text = files.read_text(&name).await?;

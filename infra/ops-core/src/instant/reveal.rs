@@ -1,11 +1,10 @@
 //! Ends a plan for good: publishes its secret, and its entries.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 use common::aws::evidence::plans_folder;
-use common::domain::instant::{PlanAct, PlanState};
-use draw::{Digest, PlanCertificate, PlanResult, Stop, VERIFY_PY, rows_csv};
+use common::domain::instant::{Plan, PlanAct, PlanState};
+use draw::{Digest, PlanCertificate, PlanFiles, PlanResult, Stop, VERIFY_PY, rows_csv};
 
 use super::{FoundPlan, ROWS, SECRET, plan_secret, request, rows};
 use crate::draws::files::{COMMITMENT, DrawFiles, HEADER, NewFolder, RESULT};
@@ -63,29 +62,47 @@ pub(crate) async fn reveal(
     }
     let files = found.files(tables)?;
     let last = last_stop(&found);
-    let csv = if let Some(csv) = published_rows(&files, &found.state).await? {
-        csv
-    } else {
-        let csv = rows_csv(rows::read(tables, &found, last, clock, terminal).await?);
-        let mut after = found.state.next();
-        after.rows.push(digest(&csv));
-        found.change(tables, &after).await?;
-        found.state = after;
-        csv
+    let csv = match published(&files, &found.state, ROWS).await? {
+        Some(csv) => csv,
+        None => rows_csv(rows::read(tables, &found, last, clock, terminal).await?),
     };
-    let result = PlanResult {
-        round: header.round,
-        signature: round.signature,
-        randomness: round.randomness(),
-        given: given(&csv, header.prizes.len()),
-        stops: stops(&found, last),
-        days: Box::pin(found.logged_days(tables)).await?,
-        other_plans: Box::pin(other_plans(tables, &found)).await?,
+    let result = match published(&files, &found.state, RESULT).await? {
+        Some(result) => result,
+        None => {
+            let result = PlanResult {
+                round: header.round,
+                signature: round.signature,
+                randomness: round.randomness(),
+                given: given(&csv, header.prizes.len()),
+                stops: stops(&found, last),
+                days: Box::pin(found.logged_days(tables)).await?,
+                other_plans: Box::pin(other_plans(tables, &found)).await?,
+            };
+            serde_json::to_string(&result).map_err(|error| {
+                failure!("not_revealed", "the result cannot be written: {error}")
+            })?
+        }
     };
-    let result = serde_json::to_string(&result)
-        .map_err(|error| failure!("not_revealed", "the result cannot be written: {error}"))?;
     let (secret, commitment) = (hex::encode(secret.expose()), found.state.plan.to_string());
     let chain = found.chain(&tables.env)?;
+    let proof = PlanFiles {
+        header: found.stored.header.as_bytes(),
+        commitment: commitment.as_bytes(),
+        secret: secret.as_bytes(),
+        result: result.as_bytes(),
+        rows: csv.as_bytes(),
+    };
+    if let Err(difference) = proof.verify(&chain) {
+        terminal.confirm(&format!(
+            "The proof does NOT hold; the first difference: {difference}. Once it is published, it stays. Publish it all the same?"
+        ))?;
+    }
+    let mut after = found.state.next();
+    let made = [&csv, &result].map(|text| Digest::from_parts(&[text.as_bytes()]));
+    let is_new = |made: &Digest| !found.state.rows.contains(made);
+    after.rows.extend(made.into_iter().filter(is_new));
+    found.change(tables, &after).await?;
+    found.state = after;
     let certificate = PlanCertificate {
         campaign: &campaign.name,
         brand: &campaign.brand,
@@ -127,25 +144,21 @@ fn last_stop(found: &FoundPlan) -> Timestamp {
     last.or_else(end).unwrap_or(Timestamp::MAX)
 }
 
-/// Of an earlier run, which chose the pseudonyms. Who may write evidence could have put others there.
-async fn published_rows(files: &DrawFiles, state: &PlanState) -> Result<Option<String>> {
-    if !files.published().await?.contains_key(ROWS) {
+/// A file of an earlier run, which stays. Who may write evidence could have put another there.
+async fn published(files: &DrawFiles, state: &PlanState, name: &str) -> Result<Option<String>> {
+    if !files.published().await?.contains_key(name) {
         return Ok(None);
     }
-    let csv = files.read_text(ROWS).await?;
-    if state.rows.contains(&digest(&csv)) {
-        return Ok(Some(csv));
+    let text = files.read_text(name).await?;
+    if state.rows.contains(&Digest::from_parts(&[text.as_bytes()])) {
+        return Ok(Some(text));
     }
     bail!(
         "evidence_differs",
-        "{}{ROWS} is not of a reveal, so nothing was published; ask the administrator of the stack who wrote it, and to delete \
+        "{}{name} is not of a reveal, so nothing was published; ask the administrator of the stack who wrote it, and to delete \
          it: the storage keeps a copy",
         files.evidence_url()
     )
-}
-
-fn digest(csv: &str) -> Digest {
-    Digest::from_parts(&[csv.as_bytes()])
 }
 
 /// The most that a phone opens, in bytes.
@@ -186,11 +199,20 @@ fn stops(found: &FoundPlan, last: Timestamp) -> Vec<Stop> {
 async fn other_plans(tables: &Tables, found: &FoundPlan) -> Result<Vec<Digest>> {
     // In the table, a record can be deleted.
     let plans = DrawFiles::in_folder(tables, plans_folder(&found.scope))?;
-    let published = plans.published().await?;
-    let plans = published.keys().filter_map(|key| {
-        let (commitment, _) = key.split_once('/')?;
-        commitment.parse::<Digest>().ok()
-    });
-    let others: BTreeSet<_> = plans.filter(|plan| *plan != found.state.plan).collect();
-    Ok(others.into_iter().collect())
+    let mut others = Vec::new();
+    for key in plans.published().await?.keys() {
+        let folder = key
+            .strip_suffix(HEADER)
+            .and_then(|one| one.strip_suffix('/'));
+        let Some(commitment) = folder.and_then(|one| one.parse::<Digest>().ok()) else {
+            continue;
+        };
+        // Who may write evidence cannot make up a plan that was none.
+        let plan = Plan::read(&plans.read_text(key).await?);
+        let is_plan = plan.is_ok_and(|plan| plan.commitment() == commitment);
+        if is_plan && commitment != found.state.plan {
+            others.push(commitment);
+        }
+    }
+    Ok(others)
 }

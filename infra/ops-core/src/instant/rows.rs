@@ -2,7 +2,7 @@
 
 use common::domain::win::{Win, WinStatus};
 use common::store::submissions::Selection;
-use draw::{PrizeRow, pseudonym};
+use draw::PrizeRow;
 
 use super::FoundPlan;
 use crate::prelude::*;
@@ -11,8 +11,8 @@ use crate::tables::take_pages;
 /// Clocks of environments differ, so entries of some seconds after the last stop count as its.
 const TOLERANCE: Duration = Duration::from_secs(10);
 
-/// Every accepted entry from the first day to `end`, but those with a prize of another source. The
-/// pseudonyms' key is not kept.
+/// Every accepted entry from the first day to `end`, and later ones that won, but those with a prize
+/// of another source.
 pub(super) async fn read(
     tables: &Tables,
     found: &FoundPlan,
@@ -31,7 +31,6 @@ pub(super) async fn read(
         .into_iter()
         .map(|win| ((win.submission_id, win.accepted_at), win))
         .collect();
-    let key: [u8; 32] = random::bytes();
     let row = |one: &Submission, accepted_at: Timestamp, win: Option<&Win>| -> Result<PrizeRow> {
         let prize = win
             .map(|win| prize_index(&header.prizes, win))
@@ -40,7 +39,7 @@ pub(super) async fn read(
         Ok(PrizeRow {
             accepted_at,
             reference: found.stored.reference_digest(one.reference()),
-            entrant: pseudonym(&key, one.entrant_id.as_str()),
+            entrant: found.stored.pseudonym(&one.entrant_id),
             prize,
             revoked_at: revoked.and_then(|win| win.changed_at()),
         })
@@ -57,12 +56,12 @@ pub(super) async fn read(
     let mut rows = Vec::new();
     let take = |read: Vec<Submission>| {
         for one in &read {
-            let accepted = one.acceptances().filter(|past| span.contains(&past.at));
-            for past in accepted {
+            for past in one.acceptances() {
                 let win = wins.get(&(one.submission_id, past.at));
                 // A person's acceptance claims no prize.
-                let could_win = past.decision.is_none() && win.is_none();
-                if could_win || win.is_some_and(Win::is_by_moment) {
+                let could_win = span.contains(&past.at) && past.decision.is_none() && win.is_none();
+                let moment = win.and_then(|win| win.moment);
+                if could_win || moment.is_some_and(|moment| moment.plan == found.state.plan) {
                     rows.push(row(one, past.at, win)?);
                 }
             }

@@ -17,11 +17,9 @@ pub(crate) async fn stop(
     let mut found = find(tables, scope).await?;
     let row = found.action("instant.stop", json!({})).because(&why);
     tables.audit.append(row, now).await?;
-    let (by, at) = (
-        tables.audit.operator_in_full().await?,
-        storage_time(tables).await?,
-    );
+    let by = tables.audit.operator_in_full().await?;
     while found.state.open {
+        let at = storage_time(tables).await?;
         let after = found.state.turned(false, at, by.clone());
         if tables.plans.change(scope, &found.state, &after).await? {
             return Ok(after);
