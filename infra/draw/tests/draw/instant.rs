@@ -69,7 +69,9 @@ fn three_programs_find_each_fault_of_a_plan() {
 fn days_without_a_log_are_named_and_not_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let late = |plan: &mut SamplePlan| plan.result.days[0].logged_at += 86_400_000;
-    let missing = |plan: &mut SamplePlan| drop(plan.result.days.remove(0));
+    let missing = |plan: &mut SamplePlan| {
+        plan.result.days.remove(0);
+    };
     // The second day begins after the last stop, and had no entry.
     let stopped = |plan: &mut SamplePlan| {
         let (from, to) = (1_798_145_999_000, 1_798_232_400_000);
@@ -80,10 +82,10 @@ fn days_without_a_log_are_named_and_not_refused() {
         plan.log_days();
         plan.result.days.truncate(1);
     };
-    let changes: [(fn(&mut SamplePlan), &[usize]); 3] =
-        [(late, &[0]), (missing, &[0]), (stopped, &[])];
+    let changes: [fn(&mut SamplePlan); 3] = [late, missing, stopped];
+    let not_logged: [&[usize]; 3] = [&[0], &[0], &[]];
     let mut folders = Vec::new();
-    for (number, (change, expected)) in changes.into_iter().enumerate() {
+    for (number, (change, expected)) in changes.into_iter().zip(not_logged).enumerate() {
         let mut plan = SamplePlan::new();
         change(&mut plan);
         let verified = plan.verified().expect("it holds");
