@@ -28,36 +28,41 @@ fn key(stack: &Stack, file: &str) -> String {
 #[tokio::test]
 async fn interrupted_reveal_never_opens_again_and_goes_on() {
     let stack = stopped().await;
-    let (evidence, result) = (stored::evidence(&stack), key(&stack, "result.json"));
-    evidence.put(&result, "{}").await;
+    let (evidence, secret) = (stored::evidence(&stack), key(&stack, "secret.txt"));
+    evidence.put(&secret, "").await;
     let interrupted = stack.run_by("juma", reveal(&stack, LIVE, "proof")).await;
     interrupted.refused("evidence_differs");
     let rows = evidence.get(&key(&stack, "rows.csv")).await;
+    let result = evidence.get(&key(&stack, "result.json")).await;
 
     assert_eq!(stack.json(SHOW).await["state"], "being revealed");
     stack.refused(START, "plan_revealed").await;
     let other = plan(&stack, LIVE, "other");
     stack.refused(other, "plan_not_revealed").await;
-    evidence.delete(&result).await;
+    evidence.delete(&secret).await;
     // A later win would not change what is published.
     accepted(&stack, stack.clock.now()).await;
     let held = stack.json_by("juma", reveal(&stack, LIVE, "proof")).await;
     assert_eq!(fields(&held, "holds rows"), "true 1");
     assert_eq!(stack.read("proof/rows.csv"), rows);
+    assert_eq!(stack.read("proof/result.json"), result);
     assert_eq!(stack.json(SHOW).await["state"], "revealed");
 }
 
 #[tokio::test]
-async fn planted_rows_are_not_revealed() {
+async fn planted_files_are_not_revealed() {
     let stack = stopped().await;
-    let (evidence, rows) = (stored::evidence(&stack), key(&stack, "rows.csv"));
-    evidence.put(&rows, "").await;
-    for _ in 0..2 {
-        let planted = stack.run_by("juma", reveal(&stack, LIVE, "proof")).await;
-        planted.refused("evidence_differs");
+    let evidence = stored::evidence(&stack);
+    for name in ["rows.csv", "result.json"] {
+        let planted = key(&stack, name);
+        evidence.put(&planted, "").await;
+        for _ in 0..2 {
+            let refused = stack.run_by("juma", reveal(&stack, LIVE, "proof")).await;
+            refused.refused("evidence_differs");
+        }
+        assert!(!stack.path("proof").exists());
+        evidence.delete(&planted).await;
     }
-    assert!(!stack.path("proof").exists());
-    evidence.delete(&rows).await;
     let held = stack.json_by("juma", reveal(&stack, LIVE, "proof")).await;
     assert_eq!(fields(&held, "holds rows"), "true 1");
 }
