@@ -2,6 +2,7 @@
 
 mod alarms;
 mod deploying;
+mod storage;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -31,7 +32,7 @@ use publish_events::PublishEvents;
 use refresh_upload_url::RefreshUploadUrl;
 use serde_json::{Value, json};
 use service_tests::template::{assert_has, file_text, logical_id, resources, service};
-use service_tests::text::{len_of, list_of, parse_json, text_of};
+use service_tests::text::{len_of, parse_json, text_of};
 use settle_partners::SettlePartners;
 use settle_receipts::SettleReceipts;
 use sweep_unsettled::SweepUnsettled;
@@ -412,60 +413,6 @@ fn deployments_secret_is_made_once_stays_and_is_printed_nowhere() {
     let secret = &template["Resources"]["DeploymentSecret"];
     assert_has(secret, &expected, "the secret");
     assert_lacks!(file_text("template.yaml"), "resolve:secretsmanager");
-}
-
-#[test]
-fn storage_takes_only_first_uploads_over_tls() {
-    let template = service();
-    let policy = &template["Resources"]["PhotosPolicy"]["Properties"]["PolicyDocument"];
-    let denied = |sid: &str, action: &str, condition: Value| json!({ "Sid": sid, "Effect": "Deny", "Principal": "*", "Action": action, "Condition": condition });
-    let expected = [
-        denied(
-            "TlsOnly",
-            "s3:*",
-            json!({ "Bool": { "aws:SecureTransport": "false" } }),
-        ),
-        denied(
-            "FirstUploadWins",
-            "s3:PutObject",
-            json!({ "Null": { "s3:if-none-match": "true" } }),
-        ),
-    ];
-    let statements = list_of(&policy["Statement"]);
-    assert_eq!(statements.len(), expected.len());
-    for (statement, expected) in statements.iter().zip(&expected) {
-        assert_has(statement, expected, "a statement");
-    }
-}
-
-/// A list that an operator logs in place of the function would prove nothing.
-#[test]
-fn only_the_sweep_logs_days_of_plans() {
-    let template = service();
-    let resources = &template["Resources"];
-    let policy = &resources["DrawEvidencePolicy"]["Properties"]["PolicyDocument"];
-    let days = "${DrawEvidence.Arn}/*/_instant/*/days/*";
-    let expected = json!({
-        "Sid": "DaysOfPlans",
-        "Effect": "Deny",
-        "Principal": "*",
-        "Action": "s3:PutObject",
-        "Resource": { "Fn::Sub": days },
-        "Condition": {
-            "ArnNotEquals": { "aws:PrincipalArn": { "Fn::GetAtt": "SweepUnsettledRole.Arn" } },
-        },
-    });
-    assert!(
-        list_of(&policy["Statement"]).contains(&expected),
-        "{policy}"
-    );
-    let role = &resources["SweepUnsettledRole"]["Properties"]["Policies"];
-    let listed = json!({ "StringLike": { "s3:prefix": "*/_instant/*/days/" } });
-    let statements = list_of(&role[0]["PolicyDocument"]["Statement"]).iter();
-    let evidence = json!([{ "Fn::GetAtt": "DrawEvidence.Arn" }]);
-    let conditions = statements.filter(|statement| statement["Resource"] == evidence);
-    let conditions: Vec<_> = conditions.map(|one| &one["Condition"]).collect();
-    assert_eq!(conditions, [&listed]);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::error::{During, StoreError, StoreResult};
 
 pub const VARIABLE: &str = "EVIDENCE_BUCKET";
 
-/// In a plan's folder: a file for each day, with the digest of its lines.
+/// Folder in a plan's, with a file for each day: the digest of its lines.
 pub const DAYS: &str = "days/";
 
 #[derive(Clone)]

@@ -58,7 +58,7 @@ impl NotDecoded {
         Self::damaged("not as many pixels as its size")
     }
 
-    /// In any other file, a person may recognize something.
+    /// Any other file: a person may recognize something.
     pub fn is_no_picture(&self) -> bool {
         PhotoFault::from(self) == PhotoFault::NotDecoded
     }

@@ -1,4 +1,4 @@
-//! What is logged of a day when it ends, so that its wins and stops cannot change until the reveal.
+//! Digest of a day, logged when it ends, so that its wins and stops cannot change until the reveal.
 
 use std::fmt::Display;
 use std::ops::Range;

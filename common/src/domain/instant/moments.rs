@@ -15,7 +15,7 @@ pub struct Schedule {
     seed: [u8; 32],
 }
 
-/// Of days before it, the number is enough.
+/// Moments of a day; of days before it, the number is enough.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DayMoments {
     day: usize,

@@ -87,7 +87,7 @@ impl StoredPlan {
         }
     }
 
-    /// What is published for a reference. Its salt keeps it from being guessed back.
+    /// Published for a reference. Its salt keeps it from being guessed back.
     pub fn reference_digest(&self, reference: Reference) -> Digest {
         let reference = reference.to_string();
         let salt = hmac_sha256(self.salts.as_bytes(), &[reference.as_bytes()]);
@@ -96,7 +96,7 @@ impl StoredPlan {
         Digest::from_parts(&[text.as_bytes()])
     }
 
-    /// What is published for an entrant; another plan's cannot be compared.
+    /// Published for an entrant; another plan's cannot be compared.
     pub fn pseudonym(&self, entrant: &EntrantId) -> Digest {
         let parts = [b"svc-instant-entrant-v1\n", entrant.as_str().as_bytes()];
         hmac_sha256(self.salts.as_bytes(), &parts).into()

@@ -11,7 +11,7 @@ use service_tests::text::{fields, list_of, parse_json, text_of};
 mod attacks;
 
 use crate::submission::{submission, write};
-use crate::support::{CHAI, NOW, Stack, files_in, live};
+use crate::support::{CHAI, NOW, Stack, files_in};
 
 pub(crate) const LIVE: &str = "--campaign chai-bora-2026 --environment live";
 const SHOW: &str = "instant show --campaign chai-bora-2026 --environment live";
@@ -188,75 +188,6 @@ async fn plan_is_walked_to_its_proof() {
         own.join(" "),
         "plan arm stop start stop reveal reveal reveal"
     );
-}
-
-#[tokio::test]
-async fn two_people_start_a_plan_that_follows_another() {
-    let stack = armed().await;
-    stack.fine(STOP).await;
-    for operator in ["asha", "juma"] {
-        stack.run_by(operator, reveal(&stack, LIVE, "proof")).await;
-    }
-    let first = stack.json(SHOW).await["commitment"].clone();
-    stack.fine(plan(&stack, LIVE, "second")).await;
-    // The table can be changed, the evidence cannot.
-    let key = format!(
-        "part = 'chai-bora-2026#live#plan' AND record = '{}'",
-        text_of(&first)
-    );
-    stack.sql(format!("DELETE FROM instant WHERE {key}")).await;
-    stack.clock.advance(NOTICE);
-    assert_eq!(stack.json(ARM).await["state"], "armed");
-    assert_eq!(stack.json_by("asha", START).await["state"], "armed");
-    stack
-        .run_by("asha", START)
-        .await
-        .refused("second_person_needed");
-    assert_eq!(stack.json_by("juma", START).await["state"], "open");
-    stack.fine(STOP).await;
-    assert_eq!(stack.json_by("asha", START).await["state"], "open");
-    stack.fine(STOP).await;
-    for operator in ["asha", "juma"] {
-        stack
-            .run_by(operator, reveal(&stack, LIVE, "second-proof"))
-            .await;
-    }
-    let result = parse_json(&stack.read("second-proof/result.json"));
-    assert_eq!(result["other_plans"], json!([first]));
-}
-
-#[tokio::test]
-async fn request_that_the_log_does_not_have_counts_for_nothing() {
-    let stack = armed().await;
-    stack.fine(STOP).await;
-    let tables = stack.tables();
-    let before = tables
-        .plans
-        .state(&live())
-        .await
-        .expect("it answers")
-        .expect("a state");
-    stack.run_by("asha", reveal(&stack, LIVE, "proof")).await;
-    let asked = tables
-        .plans
-        .state(&live())
-        .await
-        .expect("it answers")
-        .expect("a state");
-    let mut forged = asked.clone();
-    let request = forged.request.as_mut().expect("a request");
-    request.decision.by = "neema".to_owned();
-    request.decision.identity = Some("arn:aws:iam::000000000000:user/neema".to_owned());
-    assert_ne!(before, forged);
-    assert!(
-        tables
-            .plans
-            .change(&live(), &asked, &forged)
-            .await
-            .expect("it answers")
-    );
-    stack.run_by("asha", reveal(&stack, LIVE, "proof")).await;
-    assert!(!stack.path("proof").exists());
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! A reveal that is interrupted, planted files, and wrong clocks.
+//! A reveal that is interrupted, planted files and requests, another plan, and wrong clocks.
 
 use common::clock::Clock;
 use common::domain::instant::Claim;
@@ -7,7 +7,7 @@ use service_tests::moments::sweep;
 
 use super::*;
 use crate::draw::stored;
-use crate::support::run;
+use crate::support::{live, run};
 
 /// Armed, with an entry before any moment, and stopped.
 async fn stopped() -> Stack {
@@ -159,4 +159,73 @@ async fn win_that_is_added_to_a_logged_day_is_found() {
     let expected = "day 1's wins are not those that were logged";
     assert_contains!(told.refused("plan_differs").message, expected);
     assert_contains!(python(&stack, "proof"), expected);
+}
+
+#[tokio::test]
+async fn two_people_start_a_plan_that_follows_another() {
+    let stack = armed().await;
+    stack.fine(STOP).await;
+    for operator in ["asha", "juma"] {
+        stack.run_by(operator, reveal(&stack, LIVE, "proof")).await;
+    }
+    let first = stack.json(SHOW).await["commitment"].clone();
+    stack.fine(plan(&stack, LIVE, "second")).await;
+    // The table can be changed, the evidence cannot.
+    let key = format!(
+        "part = 'chai-bora-2026#live#plan' AND record = '{}'",
+        text_of(&first)
+    );
+    stack.sql(format!("DELETE FROM instant WHERE {key}")).await;
+    stack.clock.advance(NOTICE);
+    assert_eq!(stack.json(ARM).await["state"], "armed");
+    assert_eq!(stack.json_by("asha", START).await["state"], "armed");
+    stack
+        .run_by("asha", START)
+        .await
+        .refused("second_person_needed");
+    assert_eq!(stack.json_by("juma", START).await["state"], "open");
+    stack.fine(STOP).await;
+    assert_eq!(stack.json_by("asha", START).await["state"], "open");
+    stack.fine(STOP).await;
+    for operator in ["asha", "juma"] {
+        stack
+            .run_by(operator, reveal(&stack, LIVE, "second-proof"))
+            .await;
+    }
+    let result = parse_json(&stack.read("second-proof/result.json"));
+    assert_eq!(result["other_plans"], json!([first]));
+}
+
+#[tokio::test]
+async fn request_that_the_log_does_not_have_counts_for_nothing() {
+    let stack = armed().await;
+    stack.fine(STOP).await;
+    let tables = stack.tables();
+    let before = tables
+        .plans
+        .state(&live())
+        .await
+        .expect("it answers")
+        .expect("a state");
+    stack.run_by("asha", reveal(&stack, LIVE, "proof")).await;
+    let asked = tables
+        .plans
+        .state(&live())
+        .await
+        .expect("it answers")
+        .expect("a state");
+    let mut forged = asked.clone();
+    let request = forged.request.as_mut().expect("a request");
+    request.decision.by = "neema".to_owned();
+    request.decision.identity = Some("arn:aws:iam::000000000000:user/neema".to_owned());
+    assert_ne!(before, forged);
+    assert!(
+        tables
+            .plans
+            .change(&live(), &asked, &forged)
+            .await
+            .expect("it answers")
+    );
+    stack.run_by("asha", reveal(&stack, LIVE, "proof")).await;
+    assert!(!stack.path("proof").exists());
 }
