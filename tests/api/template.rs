@@ -30,7 +30,7 @@ use lookup_submissions::LookupSubmissions;
 use mark_receipt_uploaded::MarkReceiptUploaded;
 use publish_events::PublishEvents;
 use refresh_upload_url::RefreshUploadUrl;
-use serde_json::{Value, json};
+use serde_json::json;
 use service_tests::template::{assert_has, file_text, logical_id, resources, service};
 use service_tests::text::{len_of, parse_json, text_of};
 use settle_partners::SettlePartners;
