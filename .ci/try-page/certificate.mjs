@@ -191,7 +191,7 @@ const plan = await readFile(join(folder, 'plan.html'), 'utf8');
 for (const colorScheme of ['light', 'dark']) {
   visit(`a plan of instant prizes holds and can be read, ${colorScheme}`, plan, async (page) => {
     assert.match(await verdict(page, 'follows'), /^Each of \d prizes went to the first eligible entry .* among 144 entries/);
-    assert.equal(await page.locator('#checks li[data-state=holds]').count(), 6);
+    assert.equal(await page.locator('#checks li[data-state=holds]').count(), 7);
     assert.equal(await page.textContent('h1'), 'Chai <b>Bora</b>', 'a name is no markup');
     assert.match(await page.textContent('#prizes'), /\d of 6 × Airtime <b>1,000<\/b>, 1 of 1 × Simu/);
     assert.ok(await page.isHidden('#rehearsal'));
