@@ -78,7 +78,7 @@ pub enum LookupFailure {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LookupFailures {
     pub missing: u32,
-    /// In a row, like `trouble`.
+    /// Count in a row, like `trouble`.
     pub throttled: u32,
     pub trouble: u32,
     pub unanswered_since: Option<Timestamp>,

@@ -14,7 +14,7 @@ fn preferred(accept_language: &str) -> Language {
     }
 }
 
-/// In thousandths; 0 if not listed.
+/// Thousandths; 0 if not listed.
 fn quality(accept_language: &str, language: &str) -> u16 {
     let of_range = |range: &str| {
         let mut parts = range.split(';').map(str::trim);

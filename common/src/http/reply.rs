@@ -30,7 +30,7 @@ pub struct Reply {
 #[derive(Clone, Debug, Default)]
 pub struct LogFields {
     pub metrics: Vec<(&'static str, u64)>,
-    /// Of a failure that does not affect the reply, outermost first.
+    /// Causes of a failure that does not affect the reply, outermost first.
     pub error_chain: Vec<String>,
 }
 

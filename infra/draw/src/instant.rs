@@ -36,7 +36,7 @@ pub struct Stop {
     pub to: u64,
 }
 
-/// What was published of a day's wins and stops when it ended.
+/// Digest of a day's wins and stops, published when it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoggedDay {

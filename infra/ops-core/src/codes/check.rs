@@ -50,7 +50,7 @@ impl Checked {
         )
     }
 
-    /// What an operator should look at before the codes are imported.
+    /// Remarks for an operator to look at before the codes are imported.
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         if self.repeated > 0 {
@@ -69,7 +69,7 @@ impl Checked {
         remarks
     }
 
-    /// In the list's alphabet and shortest length.
+    /// Odds in the list's alphabet and shortest length.
     pub(crate) fn odds_of_a_guess(&self) -> f64 {
         self.list.odds_of_a_guess(self.imported_codes)
     }
