@@ -111,6 +111,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn holder_of_a_code_is_the_other_phones_submission() {
+        for status in [
+            CodeStatus::Redeemed(other()),
+            CodeStatus::HeldByOther(other()),
+        ] {
+            assert_eq!(status.holder(), Some(other()), "{status:?}");
+        }
+        assert_eq!(CodeStatus::OwnedBySamePhone(other()).holder(), None);
+    }
+
     /// Inputs of a decision, true for a reason to reject.
     #[derive(Clone, Debug)]
     struct Facts {

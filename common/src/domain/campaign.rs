@@ -374,6 +374,38 @@ mod tests {
     }
 
     #[test]
+    fn stored_campaign_has_webhooks_from_one_endpoint_on() {
+        for (webhooks, expected) in [(0, false), (1, true), (2, true)] {
+            let campaign = Campaign {
+                webhooks,
+                ..Campaign::example()
+            };
+            let stored = serde_json::to_value(&campaign).expect("JSON");
+            let read: Campaign = serde_json::from_value(stored).expect("a campaign");
+            assert_eq!(read.has_webhooks(), expected, "{webhooks}");
+        }
+    }
+
+    #[test]
+    fn each_environment_has_its_own_instant_plan() {
+        let plan = |prize: &str| PublishedPlan {
+            commitment: Digest::from_parts(&[]),
+            prizes: vec![prize.to_owned()],
+        };
+        let campaign = Campaign {
+            instant_plan_test: Some(plan("A cup")),
+            instant_plan_live: Some(plan("A kettle")),
+            ..Campaign::example()
+        };
+        for (environment, prize) in [
+            (Environment::Test, "A cup"),
+            (Environment::Live, "A kettle"),
+        ] {
+            assert_eq!(campaign.instant_plan(environment), Some(&plan(prize)));
+        }
+    }
+
+    #[test]
     fn a_zone_is_stored_by_its_iana_name() {
         let zones = |json: &str| serde_json::from_str::<Tz>(json);
         for name in [

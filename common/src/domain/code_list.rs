@@ -14,7 +14,7 @@ impl CodeList {
     pub fn add(&mut self, normal: &str) {
         self.lengths
             .insert(u8::try_from(normal.len()).unwrap_or(u8::MAX));
-        self.characters |= normal.bytes().map(character).fold(0, |all, one| all | one);
+        self.characters |= characters(normal);
     }
 
     pub fn lengths(&self) -> &BTreeSet<u8> {
@@ -41,8 +41,7 @@ impl CodeList {
 
     /// The smallest of: digits, letters, both without look-alikes (0, 1, I, L, O), or both.
     fn alphabet(&self) -> u64 {
-        let set = |bytes: &str| bytes.bytes().map(character).fold(0, |all, one| all | one);
-        let (digits, look_alike) = (set("0123456789"), set("01ILO"));
+        let (digits, look_alike) = (characters("0123456789"), characters("01ILO"));
         if self.characters & !digits == 0 {
             10
         } else if self.characters & digits == 0 {
@@ -53,6 +52,10 @@ impl CodeList {
             36
         }
     }
+}
+
+fn characters(text: &str) -> u64 {
+    text.bytes().map(character).fold(0, |all, one| all | one)
 }
 
 /// Characters besides letters and digits count as one.
@@ -86,7 +89,7 @@ mod tests {
         ] {
             assert_eq!(list(codes).texts(), texts, "{codes:?}");
         }
-        assert_eq!(list(["ABC1", "9ZZZ"]).characters(), "19ABCZ");
+        assert_eq!(list(["ABC1", "9ZZ"]).characters(), "19ABCZ");
     }
 
     #[test]

@@ -101,3 +101,59 @@ impl CodeLookup {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::CampaignSlug;
+
+    fn imported(digest: &str, batch: &str) -> CodeKey {
+        CodeKey::Imported {
+            digest: digest.to_owned(),
+            batch: batch.to_owned(),
+        }
+    }
+
+    #[test]
+    fn key_of_the_table_gives_the_codes_key_back() {
+        let slug: CampaignSlug = "demo".parse().expect("a slug");
+        let [test, live] = slug.scopes();
+        for (key, stored) in [
+            (CodeKey::Minted(7), "demo#test#minted#7"),
+            (imported("d1", ""), "demo#test#imported#d1"),
+            (CodeKey::Partner("d2".to_owned()), "demo#test#partner#d2"),
+            (CodeKey::Sentinel("d3".to_owned()), "demo#test#sentinel#d3"),
+        ] {
+            assert_eq!(key.in_scope(&test), stored);
+            assert_eq!(CodeKey::parse(&live, stored), None);
+            assert_eq!(CodeKey::parse(&test, stored), Some(key));
+        }
+        for other in ["demo#test#other#7", "demo#test#minted#x", "demo#test#7"] {
+            assert_eq!(CodeKey::parse(&test, other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn same_record_has_the_same_key_in_any_batch() {
+        for (one, other, expected) in [
+            (imported("d1", "a"), imported("d1", "b"), true),
+            (imported("d1", "a"), imported("d2", "a"), false),
+            (CodeKey::Minted(1), CodeKey::Minted(1), true),
+            (CodeKey::Minted(1), CodeKey::Minted(2), false),
+        ] {
+            assert_eq!(one.is_same_record(&other), expected, "{one:?}, {other:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_found_record_has_an_imported_batch() {
+        let record = CodeRecord {
+            hold: None,
+            batch: Some("a".to_owned()),
+        };
+        for (record, batch) in [(Some(record), Some("a")), (None, None)] {
+            let lookup = CodeLookup::new(&imported("d1", ""), record);
+            assert_eq!(lookup.imported_batch(), batch);
+        }
+    }
+}

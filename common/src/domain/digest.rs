@@ -94,6 +94,7 @@ mod tests {
         let digest = Digest::from_parts(&[b"a", b"bc"]);
         let text = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(digest.to_string(), text);
+        assert_eq!(format!("{digest:?}"), text);
         assert_eq!(text.parse(), Ok(digest));
         for other in [
             text.to_uppercase(),

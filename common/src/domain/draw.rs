@@ -112,6 +112,7 @@ impl Draw {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::submission::Confirmation;
 
     #[test]
     fn name_cannot_smuggle_a_separator_into_a_key() {
@@ -136,32 +137,118 @@ mod tests {
         assert_eq!(String::from(name), "week-03");
     }
 
-    #[test]
-    fn commitment_has_to_be_public_before_the_round() {
-        let round_at = Timestamp::from_millis(1_000);
-        let published = |millis: Option<i64>| Draw {
+    const ROUND_AT: Timestamp = Timestamp::from_millis(1_000);
+
+    fn operator() -> Operator {
+        Operator {
+            who: "role".to_owned(),
+            by: None,
+        }
+    }
+
+    fn published(millis: Option<i64>) -> Draw {
+        Draw {
             name: "week-03".parse().expect("a name"),
             commitment: String::new(),
             root: String::new(),
             header: String::new(),
             chain: String::new(),
             round: NonZeroU64::MIN,
-            round_at,
+            round_at: ROUND_AT,
             unsettled: 0,
             largest_rows: Vec::new(),
             given_by_hand: 0,
             frozen_at: Timestamp::from_millis(0),
-            frozen_by: Operator {
-                who: String::new(),
-                by: None,
-            },
+            frozen_by: operator(),
             published_at: millis.map(Timestamp::from_millis),
             outcome: None,
             contact_changes: 0,
             abandonment: None,
+        }
+    }
+
+    #[test]
+    fn operator_is_named_by_the_person_if_known() {
+        let person = Operator {
+            by: Some("asha".to_owned()),
+            ..operator()
         };
+        assert_eq!([operator().name(), person.name()], ["role", "asha"]);
+    }
+
+    #[test]
+    fn freeze_lock_is_held_until_it_expires() {
+        let held = [None, Some(999), Some(1_000), Some(1_001)].map(|millis| {
+            let lock = FreezeLock {
+                id: String::new(),
+                draw: "week-03".parse().expect("a name"),
+                expires_at: millis.map(Timestamp::from_millis),
+                commitment: None,
+            };
+            lock.is_held(Timestamp::from_millis(1_000))
+        });
+        assert_eq!(held, [false, false, false, true]);
+    }
+
+    #[test]
+    fn commitment_has_to_be_public_before_the_round() {
         let in_time = [None, Some(999), Some(1_000), Some(1_001)]
             .map(|at| published(at).is_published_in_time());
         assert_eq!(in_time, [false, true, false, false]);
+    }
+
+    #[test]
+    fn draw_published_in_time_is_run_from_its_round_on() {
+        for (published_at, now, can_be_drawn, awaits_run) in [
+            (None, 999, true, false),
+            (None, 1_000, false, false),
+            (Some(999), 999, true, false),
+            (Some(999), 1_000, true, true),
+            (Some(1_000), 1_000, false, false),
+        ] {
+            let (draw, now) = (published(published_at), Timestamp::from_millis(now));
+            assert_eq!(
+                (draw.can_be_drawn(now), draw.awaits_run(now)),
+                (can_be_drawn, awaits_run),
+                "{published_at:?} at {now}"
+            );
+        }
+    }
+
+    #[test]
+    fn drawn_or_abandoned_draw_is_not_run() {
+        let drawn = Draw {
+            outcome: Some(DrawOutcome {
+                signature: String::new(),
+                randomness: String::new(),
+                drawn_at: ROUND_AT,
+                drawn_by: operator(),
+            }),
+            ..published(Some(999))
+        };
+        let abandoned = |confirmed: Option<Confirmation>| Draw {
+            abandonment: Some(OperatorDecision {
+                by: "asha".to_owned(),
+                at: ROUND_AT,
+                why: None,
+                confirmed,
+                identity: None,
+            }),
+            ..published(Some(999))
+        };
+        let confirmation = Confirmation {
+            by: "juma".to_owned(),
+            why: None,
+            identity: None,
+        };
+        let draws = [drawn, abandoned(None), abandoned(Some(confirmation))];
+        assert_eq!(
+            draws.each_ref().map(Draw::is_abandoned),
+            [false, false, true]
+        );
+        assert_eq!(
+            draws.map(|draw| draw.awaits_run(ROUND_AT)),
+            [false, true, false]
+        );
     }
 }

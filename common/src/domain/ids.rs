@@ -243,6 +243,12 @@ mod tests {
     }
 
     #[test]
+    fn receipt_id_reads_back_from_its_spelling() {
+        let id = ReceiptId::from_random([7; 16]);
+        assert_eq!(id.to_string().parse(), Ok(id));
+    }
+
+    #[test]
     fn other_uuids_are_no_submission_ids() {
         assert!(
             "c0ffee00-0000-8000-8000-00c694446f00"

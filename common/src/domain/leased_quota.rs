@@ -324,6 +324,23 @@ mod tests {
         assert_eq!((minute.admitted, minute.leased), (10, 10));
     }
 
+    /// Also from one minute to the next.
+    #[test]
+    fn requests_close_together_lease_several_ahead() {
+        let last = Timestamp::from_millis(118_000);
+        for (leased, gap, ahead) in [(2, 3_999, Some(2)), (2, 4_000, None), (1, 3_999, None)] {
+            let mut quota = LeasedQuota::default();
+            quota.begin(6_000, last);
+            quota.add(leased, 6_000 - leased, last);
+            assert!(quota.consume(last));
+            let now = last.after(Duration::from_millis(gap));
+            quota.begin(6_000, now);
+            quota.consume(now);
+            assert_eq!(quota.wanted(now), Some(leased));
+            assert_eq!(quota.wanted_ahead(now), ahead, "{leased} for {gap} ms");
+        }
+    }
+
     #[test]
     fn raised_limit_is_used_at_once_and_a_lowered_one_is_kept() {
         let now = Timestamp::from_millis(90_000);

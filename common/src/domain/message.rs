@@ -296,6 +296,15 @@ mod tests {
     }
 
     #[test]
+    fn text_key_is_stored_by_its_name() {
+        for key in TextKey::all() {
+            let stored = serde_json::to_value(key).expect("JSON");
+            assert_eq!(stored, key.as_str());
+            assert_eq!(serde_json::from_value::<TextKey>(stored).ok(), Some(key));
+        }
+    }
+
+    #[test]
     fn a_campaigns_copy_wins_in_its_language_alone() {
         let overrides = MessageOverrides {
             en: BTreeMap::from([(MessageKey::Entered.into(), "Chai for you!".to_owned())]),

@@ -235,6 +235,8 @@ mod tests {
         );
         let sealed = String::from(sealed.expect("a phone"));
         assert!(StoredPhone::try_from(sealed).is_ok());
+        // A nonce and a tag, of an empty text.
+        assert!(StoredPhone::try_from(URL_SAFE_NO_PAD.encode([0; 12 + 16])).is_err());
         for (id, is_one) in [
             ("ab".repeat(16), true),
             ("+255712345678".to_owned(), false),

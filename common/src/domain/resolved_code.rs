@@ -319,6 +319,26 @@ mod tests {
     }
 
     #[test]
+    fn campaigns_policy_says_which_key_a_code_has() {
+        let bought = minted(9);
+        let key = |policy, scope: &str| {
+            let scope = scope.parse().expect("a scope");
+            ResolvedCode::key_from_book(policy, &scope, &bought, &book())
+        };
+        assert_eq!(key(CodePolicy::None, "demo#live"), None);
+        assert_eq!(
+            key(CodePolicy::Service, "demo#test"),
+            Some(CodeKey::Minted(9))
+        );
+        assert_eq!(key(CodePolicy::Partner, "demo#test"), None);
+        let digest = book().digest(bought.expose());
+        assert_eq!(
+            key(CodePolicy::Partner, "demo#live"),
+            Some(CodeKey::Partner(digest))
+        );
+    }
+
+    #[test]
     fn a_code_that_needs_a_record_and_has_none_is_wrong() {
         let imported = resolved(&code("CHAI-2026"), None);
         assert_eq!(

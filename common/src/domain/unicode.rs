@@ -110,6 +110,31 @@ mod tests {
         assert_eq!(stripped("\u{feff} a\u{200b}b\n\u{2060} "), "a\u{200b}b");
     }
 
+    #[test]
+    fn visible_text_has_nothing_that_is_not_seen() {
+        for text in ["A kettle", "\u{e9}", "\u{2014}"] {
+            assert!(is_visible_text(text), "{text:?}");
+        }
+        for text in ["", " a", "a\n", "a\u{7}b", "a\u{200b}b", "a\u{2028}b"] {
+            assert!(!is_visible_text(text), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn digits_of_several_scripts_are_read() {
+        for (c, expected) in [
+            ('0', Some(0)),
+            ('9', Some(9)),
+            ('\u{663}', Some(3)),
+            ('\u{aef}', Some(9)),
+            ('/', None),
+            (':', None),
+        ] {
+            assert_eq!(digit(c), expected, "{c}");
+        }
+        assert_eq!(compatible("\u{ff11}\u{1d7d0}"), "12");
+    }
+
     proptest! {
         #[test]
         fn folding_any_text_twice_is_folding_it_once(text in "\\PC{0,40}|[\\u{300}-\\u{345}a-zA-Zά-ώ\\s\\p{Cf}\\p{Pd}]{0,40}") {

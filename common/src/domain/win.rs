@@ -162,6 +162,7 @@ impl Win {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::instant::Caps;
     use crate::domain::{Findings, OperatorDecision, SubmissionStatus, Transition};
 
     const MINUTE: i64 = 60_000;
@@ -262,5 +263,46 @@ mod tests {
         assert_eq!(Win::new(None, &open), None);
         let annotated = with.changed(Timestamp::from_millis(10));
         assert_eq!(Win::new(Some(&with), &annotated), None);
+    }
+
+    #[test]
+    fn claimed_moment_is_the_source_of_its_win() {
+        let plan = Digest::from_parts(&[]);
+        let claim = Claim {
+            plan,
+            prize: 2,
+            text: "Airtime 1,000".to_owned(),
+            due: 1,
+            day: 0,
+            caps: Caps { day: 1, total: 1 },
+        };
+        let by_batch = Win {
+            batch: Some("first".to_owned()),
+            ..won()
+        };
+        let expected = Win {
+            source: WinSource::Moment,
+            moment: Some(WonMoment { plan, prize: 2 }),
+            ..won()
+        };
+        assert!(!by_batch.is_by_moment() && expected.is_by_moment());
+        assert_eq!(by_batch.by_claim(&claim), expected);
+    }
+
+    #[test]
+    fn state_is_told_in_words() {
+        let after = |event| won().after(step(1, event)).expect("it follows");
+        let revoked = won().revoked(Timestamp::MAX).expect("it is open");
+        for (win, words) in [
+            (won(), "won, not called yet"),
+            (after(ContactEvent::NoAnswer), "called 1 of 3 times"),
+            (
+                after(lost(SkipReason::Excluded)),
+                "forfeited: the terms of the campaign exclude the person",
+            ),
+            (revoked, "revoked with its entry"),
+        ] {
+            assert_eq!(win.state_in_words(), words);
+        }
     }
 }

@@ -233,3 +233,44 @@ fn two_runs_of_an_import_at_once_count_each_code_once() {
         assert_eq!(origin, expected, "{counted_before} were counted before");
     }
 }
+
+#[test]
+fn stored_codes_count_before_their_import_ends() {
+    let mut origin = Origin::NOTHING_IMPORTED;
+    origin.begin_import("file", &BTreeSet::new(), 10);
+    origin.count_import("file", 4);
+    origin.count_import("another file", 3);
+    let expected = Origin::Imported {
+        count: 4,
+        lengths: BTreeSet::new(),
+        unfinished: vec![UnfinishedImport {
+            file: "file".to_owned(),
+            left: 6,
+            is_resumed: false,
+        }],
+    };
+    assert_eq!(origin, expected);
+}
+
+#[test]
+fn import_of_a_file_is_begun_in_its_active_batch() {
+    let begun = |status, file| {
+        let mut batch = imported("i", status);
+        batch.origin.begin_import("file", &BTreeSet::new(), 10);
+        book(vec![batch]).begun_import(file).is_some()
+    };
+    assert!(begun(BatchStatus::Active, "file"));
+    assert!(!begun(BatchStatus::Active, "another file"));
+    assert!(!begun(BatchStatus::Void, "file"));
+}
+
+#[test]
+fn imported_codes_are_those_of_valid_imported_batches() {
+    let batches = vec![
+        minted("m", 0, 10, BatchStatus::Active, None),
+        imported_of(&[8], BatchStatus::Active),
+        imported_of(&[9], BatchStatus::Active),
+        imported_of(&[10], BatchStatus::Void),
+    ];
+    assert_eq!(book(batches).imported_codes(), 2);
+}

@@ -118,6 +118,36 @@ mod tests {
     }
 
     #[test]
+    fn step_is_added_to_the_log_alone() {
+        let step = ContactStep {
+            at: Timestamp::from_millis(60_000),
+            by: None,
+            event: ContactEvent::Reached,
+        };
+        let log = drawn().log.after(step.clone()).expect("next");
+        assert_eq!(drawn().after(step), Ok(Contact { log, ..drawn() }));
+    }
+
+    #[test]
+    fn contact_names_a_person_by_any_part() {
+        let erased = drawn().erased();
+        assert!(!erased.names_person());
+        let by_id = Contact {
+            submission_id: drawn().submission_id,
+            ..erased.clone()
+        };
+        let by_region = Contact {
+            region: drawn().region,
+            ..erased.clone()
+        };
+        let by_phone = Contact {
+            masked_phone: drawn().masked_phone,
+            ..erased
+        };
+        assert!(by_id.names_person() && by_region.names_person() && by_phone.names_person());
+    }
+
+    #[test]
     fn log_is_stored_beside_the_place() {
         let stored = serde_json::to_value(drawn().erased()).expect("JSON");
         let expected = json!({

@@ -173,3 +173,6 @@ pub fn check(
         Err(Fault::PassedOver(entry.row.reference.to_owned()))
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -87,9 +87,7 @@ impl Schedule {
         let mut open: Vec<_> = prizes
             .filter(|prize| moments.due(*prize, at) > given(*prize))
             .collect();
-        if open.len() > 1 {
-            open.sort_by_cached_key(|prize| self.moment_at(moments, *prize, given(*prize)));
-        }
+        open.sort_by_cached_key(|prize| self.moment_at(moments, *prize, given(*prize)));
         open
     }
 

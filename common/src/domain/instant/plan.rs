@@ -1,5 +1,6 @@
 //! The published header of a plan: JSON in the form of RFC 8785, with integers and strings alone.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::num::NonZeroU64;
@@ -57,10 +58,12 @@ impl Day {
 
     /// Milliseconds of one part of the day, of which a curve has one for each weight.
     pub(super) fn part(&self, weights: usize) -> Option<u64> {
-        let parts = u64::try_from(weights).ok().filter(|parts| *parts > 0)?;
+        let parts = u64::try_from(weights).ok()?;
         let seconds = u64::try_from(self.to.checked_sub(self.from)?).ok()?;
         let millis = seconds.checked_mul(1_000)?;
-        (millis > 0 && millis.is_multiple_of(parts)).then(|| millis / parts)
+        millis
+            .checked_div(parts)
+            .filter(|_| millis.is_multiple_of(parts))
     }
 }
 
@@ -211,16 +214,22 @@ impl Header {
         problems.check(from < to, &format!("{field}.to"), {
             format!("must be later than its `from`, {}", day.start())
         });
-        if let Some(before) = before.filter(|before| before.to != *from) {
+        if let Some(before) = before {
             let (end, is) = (before.end(), day.start());
-            let message = if before.to < *from {
-                format!("is {is}, and leaves a gap after the day before, which ends at {end}")
-            } else if before.from < *from {
-                format!("is {is}, and overlaps with the day before, which ends at {end}")
-            } else {
-                format!("is {is}, and not in order: the day before ends at {end}")
+            let problem = match before.to.cmp(from) {
+                Ordering::Equal => None,
+                Ordering::Less => Some("leaves a gap after the day before, which"),
+                Ordering::Greater if before.from < *from => {
+                    Some("overlaps with the day before, which")
+                }
+                Ordering::Greater => Some("not in order: the day before"),
             };
-            problems.add(&format!("{field}.from"), message);
+            if let Some(problem) = problem {
+                problems.add(
+                    &format!("{field}.from"),
+                    format!("is {is}, and {problem} ends at {end}"),
+                );
+            }
         }
         match self.curves.get(curve) {
             None => problems.add(

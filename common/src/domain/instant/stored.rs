@@ -184,6 +184,44 @@ mod tests {
     }
 
     #[test]
+    fn change_withdraws_the_request() {
+        let closed = PlanState::closed(Digest::from_parts(&[]), None);
+        let decision = OperatorDecision {
+            by: "asha".to_owned(),
+            at: Timestamp::from_millis(0),
+            why: None,
+            confirmed: None,
+            identity: None,
+        };
+        let request = Some(PlanRequest {
+            act: PlanAct::Start,
+            decision,
+        });
+        let state = PlanState { request, ..closed };
+        assert_eq!(state.next().request, None);
+    }
+
+    #[test]
+    fn stored_plan_has_the_commitment_of_its_header() {
+        let header = super::super::vector_tests::header();
+        let plan = Plan::new(header).expect("no problem");
+        let stored = |commitment| StoredPlan {
+            commitment,
+            name: "first".to_owned(),
+            header: plan.json().to_owned(),
+            salts: [0; 32].into(),
+            planned_at: Timestamp::from_millis(0),
+            planned_by: Operator {
+                who: "asha".to_owned(),
+                by: None,
+            },
+        };
+        assert_eq!(stored(plan.commitment()).plan(), Ok(plan.clone()));
+        let other = stored(Digest::from_parts(&[])).plan();
+        assert_eq!(other, Err(UnreadablePlan::OtherForm));
+    }
+
+    #[test]
     fn plan_after_one_that_was_never_armed_follows_too() {
         let plan = Digest::from_parts(&[]);
         let signature = RoundSignature::from([0; 48]);

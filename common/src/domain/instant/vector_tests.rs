@@ -1,4 +1,6 @@
-//! Vectors that programs in Python and JavaScript agree on; every rule of a plan; the check.
+//! Vectors that programs in Python and JavaScript agree on; every rule of a plan.
+
+use std::num::NonZeroU64;
 
 use proptest::prelude::*;
 
@@ -13,7 +15,7 @@ const HEADER: &str = r#"{"algorithm":"svc-instant-v1","campaign":"chai-bora-2026
 const RANDOMNESS: &str = "fc1873a13f3545aeade8401532ef5519920652eee6b0d2b19ca12643b87b3587";
 
 /// `None` for an entry without a prize.
-const ENTRIES: [(i64, &str, &str, Option<usize>); 13] = [
+pub(super) const ENTRIES: [(i64, &str, &str, Option<usize>); 13] = [
     (1_798_079_372_037, "AAAA-2222", "a", None),
     (1_798_079_372_038, "BBBB-3333", "b", Some(0)),
     (1_798_079_372_039, "CCCC-4444", "c", None),
@@ -29,7 +31,7 @@ const ENTRIES: [(i64, &str, &str, Option<usize>); 13] = [
     (1_798_232_399_999, "NNNN-6A6A", "i", Some(0)),
 ];
 
-fn header() -> Header {
+pub(super) fn header() -> Header {
     serde_json::from_str(HEADER).expect("a header")
 }
 
@@ -37,25 +39,18 @@ fn secret() -> PlanSecret {
     PlanSecret::from_bytes(*Digest::from_parts(&[b"secret of the vector"]).as_bytes())
 }
 
-fn schedule() -> Schedule {
-    let plan = Plan::read(HEADER).expect("a plan");
+pub(super) fn schedule() -> Schedule {
+    schedule_of(header())
+}
+
+pub(super) fn schedule_of(header: Header) -> Schedule {
+    let plan = Plan::new(header).expect("no problem");
     let randomness = RANDOMNESS.parse().expect("a digest");
     Schedule::new(plan, &secret(), randomness).expect("its secret")
 }
 
-fn time(millis: i64) -> Timestamp {
+pub(super) fn time(millis: i64) -> Timestamp {
     Timestamp::from_millis(millis)
-}
-
-fn rows() -> Vec<Row<'static>> {
-    let row = |(at, reference, entrant, prize)| Row {
-        accepted_at: time(at),
-        reference,
-        entrant,
-        prize,
-        revoked_at: None,
-    };
-    ENTRIES.map(row).to_vec()
 }
 
 #[test]
@@ -165,6 +160,83 @@ fn oldest_open_moment_goes_first_whatever_its_day() {
 }
 
 #[test]
+fn prizes_of_past_days_are_given_in_the_order_of_moments() {
+    let mut header = header();
+    header.days.push(Day {
+        from: header.days[1].to,
+        to: header.days[1].to + 86_400,
+        ..header.days[1].clone()
+    });
+    header.days[1].prizes = vec![3, 3];
+    let end = header.days[2].end();
+    let schedule = schedule_of(header);
+    let (all, moments) = (schedule.all_moments(), schedule.moments_at(end));
+    let moments = moments.expect("a day");
+    let of_prize =
+        |(prize, moments): (usize, Vec<Timestamp>)| moments.into_iter().map(move |at| (at, prize));
+    let mut order: Vec<_> = all.into_iter().enumerate().flat_map(of_prize).collect();
+    order.sort_unstable();
+    let mut given = [0, 0];
+    for (_, prize) in order {
+        let open = schedule.open_prizes(&moments, end, &given);
+        assert_eq!(open.first(), Some(&prize), "{given:?}");
+        given[prize] += 1;
+    }
+}
+
+#[test]
+fn no_moment_is_in_a_part_without_weight() {
+    let mut header = header();
+    // Parts of a millisecond.
+    header.curves.insert("holiday".into(), [1, 0].repeat(500));
+    header.days[1].to = header.days[1].from + 1;
+    header.days[1].prizes = vec![100, 0];
+    let start = header.days[1].start();
+    let all = schedule_of(header).all_moments();
+    let of_day: Vec<_> = all[0].iter().filter(|at| **at >= start).collect();
+    assert_eq!(of_day.len(), 100);
+    assert!(
+        of_day.iter().all(|at| at.as_millis() % 2 == 0),
+        "{of_day:?}"
+    );
+}
+
+#[test]
+fn claim_is_to_the_oldest_open_prize() {
+    let (schedule, at) = (schedule(), time(1_798_131_536_197));
+    let moments = schedule.moments_at(at).expect("a day");
+    let expected = Claim {
+        plan: schedule.plan().commitment(),
+        prize: 1,
+        text: "Simu".to_owned(),
+        due: 1,
+        day: 0,
+        caps: header().caps,
+    };
+    assert_eq!(schedule.claim(&moments, at, &[4, 0]), Some(expected));
+    assert_eq!(schedule.claim(&moments, at, &[5, 1]), None);
+}
+
+#[test]
+fn day_digest_is_of_the_days_sorted_lines() {
+    let header = header();
+    let [first, second] = [header.days[0].start(), header.days[1].start()];
+    let wins = [
+        (second.shifted(-1), "r1", "e1", 0),
+        (second, "r2", "e2", 0),
+        (first, "r3", "e3", 1),
+    ];
+    let stops = [first..first.shifted(5), first.shifted(7)..second.shifted(9)];
+    let digest = |day| header.day_digest(day, wins, &stops);
+    let lines =
+        "1798059600000,r3,e3,1\n1798145999999,r1,e1,0\nstart,1798059600005\nstop,1798059600007\n";
+    assert_eq!(digest(0), Some(Digest::from_parts(&[lines.as_bytes()])));
+    let lines = "1798146000000,r2,e2,0\nstart,1798146000009\n";
+    assert_eq!(digest(1), Some(Digest::from_parts(&[lines.as_bytes()])));
+    assert_eq!(digest(2), None);
+}
+
+#[test]
 fn only_the_published_bytes_are_read() {
     for (text, expected) in [
         (HEADER.replace(":35085212", ": 35085212"), "another form"),
@@ -201,7 +273,7 @@ fn only_the_published_bytes_are_read() {
 #[test]
 fn each_broken_rule_names_its_place() {
     type Change = fn(&mut Header);
-    let cases: [(Change, &str); 23] = [
+    let cases: [(Change, &str); 25] = [
         (
             |h| h.days[1].from -= 1,
             "days[1].from is 2026-12-24T20:59:59.000Z, and overlaps",
@@ -212,6 +284,10 @@ fn each_broken_rule_names_its_place() {
         ),
         (
             |h| h.days.swap(0, 1),
+            "days[1].from is 2026-12-23T21:00:00.000Z, and not in order",
+        ),
+        (
+            |h| h.days[1].from = h.days[0].from,
             "days[1].from is 2026-12-23T21:00:00.000Z, and not in order",
         ),
         (
@@ -241,9 +317,11 @@ fn each_broken_rule_names_its_place() {
         ),
         (
             |h| {
-                h.curves.insert("heavy".into(), vec![1_000_000; 120]);
+                // 125 parts of 2^27 milliseconds; weights add up to 2^26.
+                let weights = [vec![536_870; 124], vec![536_984]].concat();
+                h.curves.insert("heavy".into(), weights);
                 h.days[0].curve = "heavy".into();
-                h.days[0].from -= 86_400 * 1_000;
+                h.days[0].from = h.days[0].to - 16_777_216;
             },
             "days[0].curve has too much weight",
         ),
@@ -288,6 +366,10 @@ fn each_broken_rule_names_its_place() {
             "days[1].prizes must add up to 20000",
         ),
         (|h| h.caps.day = 0, "caps.day must be at least 1"),
+        (
+            |h| h.round = NonZeroU64::new(1 << 53).unwrap(),
+            "round must be below 2^53",
+        ),
     ];
     for (change, expected) in cases {
         let mut header = header();
@@ -298,6 +380,19 @@ fn each_broken_rule_names_its_place() {
             problems.iter().any(|problem| problem.starts_with(expected)),
             "{expected}: {problems:?}"
         );
+    }
+}
+
+#[test]
+fn day_without_time_or_weights_is_one_problem() {
+    let changes: [fn(&mut Header); 2] = [
+        |h| h.days[1].to = h.days[1].from,
+        |h| h.curves.get_mut("holiday").unwrap().clear(),
+    ];
+    for change in changes {
+        let mut header = header();
+        change(&mut header);
+        assert_eq!(header.problems().len(), 1, "{:?}", header.problems());
     }
 }
 
@@ -319,102 +414,6 @@ fn plan_lies_ahead_and_within_the_window() {
     assert_eq!(
         problems(late, early, before),
         ["days[0].from", "days[1].to"]
-    );
-}
-
-#[test]
-fn vectors_entries_pass_the_check() {
-    assert_eq!(check(&rows(), &schedule(), &[]), Ok(()));
-}
-
-#[test]
-fn check_finds_each_fault() {
-    let fault = |change: fn(&mut Vec<Row<'static>>)| {
-        let mut rows = rows();
-        change(&mut rows);
-        check(&rows, &schedule(), &[])
-            .expect_err("a fault")
-            .to_string()
-    };
-    let early = fault(|rows| rows[1].accepted_at = time(1_798_079_372_037));
-    assert_eq!(
-        early,
-        "BBBB-3333 won before a moment was due: 1 given, 0 due"
-    );
-    let passed_over = fault(|rows| rows[4].prize = None);
-    assert_eq!(
-        passed_over,
-        "EEEE-6666 entered while a prize was open, and did not win"
-    );
-    let last = fault(|rows| rows[12].prize = None);
-    assert_eq!(
-        last,
-        "NNNN-6A6A entered while a prize was open, and did not win"
-    );
-    assert_eq!(
-        fault(|rows| rows[3].prize = Some(0)),
-        "DDDD-5555 is over the cap"
-    );
-    let twice = fault(|rows| rows[2].prize = Some(0));
-    assert_eq!(
-        twice,
-        "CCCC-4444 won before a moment was due: 2 given, 1 due"
-    );
-    assert_eq!(fault(|rows| rows.push(rows[0])), "AAAA-2222 is there twice");
-    let unknown = fault(|rows| rows[1].prize = Some(2));
-    assert_eq!(unknown, "BBBB-3333 won a prize that the plan does not have");
-}
-
-#[test]
-fn prize_given_back_goes_to_the_next_entry() {
-    let mut rows = rows();
-    rows[7].revoked_at = Some(time(1_798_140_000_000));
-    let refused = check(&rows, &schedule(), &[]).expect_err("open again");
-    assert_eq!(refused, Fault::PassedOver("KKKK-3A3A".to_owned()));
-    rows[9].prize = Some(1);
-    // Two prizes are its entrant's cap.
-    rows[11].prize = None;
-    assert_eq!(check(&rows, &schedule(), &[]), Ok(()));
-}
-
-/// Environments see a return some seconds late, and its time is of another clock.
-#[test]
-fn time_of_a_return_is_in_doubt_by_the_tolerance() {
-    let revoked = 1_798_150_000_000;
-    let check = |shift, prize| {
-        let mut rows = rows();
-        rows[7].revoked_at = Some(time(revoked));
-        rows.push(Row {
-            accepted_at: time(revoked + shift),
-            reference: "QQQQ-7A7A",
-            entrant: "q",
-            prize,
-            revoked_at: None,
-        });
-        check(&rows, &schedule(), &[]).map_err(|fault| fault.to_string())
-    };
-    assert_eq!(check(9_999, None), Ok(()));
-    let passed_over = "QQQQ-7A7A entered while a prize was open, and did not win";
-    assert_eq!(check(10_000, None), Err(passed_over.to_owned()));
-    assert_eq!(check(-10_000, Some(1)), Ok(()));
-    let early = "QQQQ-7A7A won before a moment was due: 2 given, 1 due";
-    assert_eq!(check(-10_001, Some(1)), Err(early.to_owned()));
-}
-
-#[test]
-fn entries_of_a_stop_are_not_passed_over() {
-    let mut rows = rows();
-    rows.truncate(5);
-    rows[4].prize = None;
-    let at = rows[4].accepted_at;
-    assert_eq!(check(&rows, &schedule(), &[at..at.shifted(1)]), Ok(()));
-    assert!(
-        check(
-            &rows,
-            &schedule(),
-            &[at.shifted(20_000)..at.shifted(30_000)]
-        )
-        .is_err()
     );
 }
 

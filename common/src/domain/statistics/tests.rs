@@ -247,6 +247,14 @@ fn long_texts_are_cut_so_that_they_fit_into_a_key() {
     assert_eq!(longest, Some(401));
 }
 
+#[test]
+fn only_regions_and_branches_are_free_text() {
+    let free = Metric::ALL
+        .into_iter()
+        .filter(|metric| metric.is_free_text());
+    assert!(free.eq([Metric::Regions, Metric::Branches]));
+}
+
 fn entrant(days: &[(&str, u32)], entries: u64) -> Counters {
     let days = days
         .iter()

@@ -123,7 +123,7 @@ mod tests {
             assert!(once.was_first_accepted_by(identity, by));
         }
         assert!(!once.was_first_accepted_by("user/juma", "juma"));
-        let other = acceptance("juma", "user/juma", 1).decision;
+        let other = acceptance("juma", "user/juma", 2).decision;
         let both = first.decision.confirmed_by(&other).expect("they agree");
         let why = Some("juma saw it".to_owned());
         let second = Confirmation {
@@ -134,6 +134,7 @@ mod tests {
         assert_eq!(
             both,
             OperatorDecision {
+                at: other.at,
                 confirmed: Some(second),
                 ..first.decision
             }
@@ -143,6 +144,16 @@ mod tests {
             "the second person took it as well"
         );
         assert!(!both.is_by("assumed-role/operator/neema", "neema"));
+    }
+
+    #[test]
+    fn withdrawn_approval_leaves_only_a_revision() {
+        let once = Submission::example().awaiting(acceptance("asha", "user/asha", 1));
+        let expected = Submission {
+            revision: once.revision + 1,
+            ..Submission::example()
+        };
+        assert_eq!(once.without_approval(), expected);
     }
 
     #[test]

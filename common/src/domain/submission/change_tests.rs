@@ -200,6 +200,38 @@ fn erased_submission_keeps_its_outcome_and_no_person() {
 }
 
 #[test]
+fn retention_erases_a_settled_submission_once() {
+    let open = Submission {
+        region: Some("Mwanza".to_owned()),
+        ..Submission::example()
+    };
+    assert_eq!(open.past_retention(), None);
+    let reject = Transition::reject(MessageKey::Invalid);
+    let settled = open.apply(&reject, Findings::default(), NOW).expect("open");
+    let erased = settled.erased(settled.entrant_id.clone());
+    assert_eq!(settled.past_retention(), Some(erased.clone()));
+    assert_eq!(erased.past_retention(), Some(erased));
+}
+
+#[test]
+fn a_campaign_with_webhooks_is_notified() {
+    let notify = |webhooks| {
+        let campaign = Campaign {
+            webhooks,
+            ..Campaign::example()
+        };
+        Submission::example().notifying(&campaign).notify
+    };
+    assert_eq!([0, 1].map(notify), [false, true]);
+}
+
+#[test]
+fn key_of_the_code_is_read_in_its_scope() {
+    let key = CodeKey::Partner("1".to_owned());
+    assert_eq!(Submission::example().code_key(), Some(key));
+}
+
+#[test]
 fn an_open_receipt_is_one_that_the_service_has_still_to_settle() {
     let receipt_id = Some(ReceiptId::from_random([2; 16]));
     let open = Submission {
@@ -332,4 +364,40 @@ fn a_submission_is_accepted_since_it_was_accepted_last() {
         Some(later(3)),
         "it was accepted all the time"
     );
+}
+
+#[test]
+fn acceptances_are_changes_to_accepted() {
+    for (states, times, is_first) in [
+        (&[false][..], &[][..], false),
+        (&[true], &[0], true),
+        (&[false, true], &[1], true),
+        (&[false, true, true], &[1], false),
+        (&[false, true, false], &[1], false),
+        (&[false, true, false, true], &[1, 3], false),
+    ] {
+        let past = (0..).zip(states).map(|(second, is_accepted)| PastState {
+            at: later(second),
+            status: match is_accepted {
+                true => SubmissionStatus::accepted(1, None),
+                false => SubmissionStatus::checking(),
+            },
+            ..Submission::example().state_now()
+        });
+        let mut history: Vec<_> = past.collect();
+        let now = history.pop().expect("a state");
+        let submission = Submission {
+            status: now.status,
+            updated_at: now.at,
+            history,
+            ..Submission::example()
+        };
+        let times: Vec<_> = times.iter().copied().map(later).collect();
+        assert_eq!(
+            submission.times_accepted().collect::<Vec<_>>(),
+            times,
+            "{states:?}"
+        );
+        assert_eq!(submission.is_first_acceptance(), is_first, "{states:?}");
+    }
 }

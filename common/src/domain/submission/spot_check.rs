@@ -117,6 +117,18 @@ mod tests {
     }
 
     #[test]
+    fn numbers_below_the_share_are_looked_at() {
+        let numbered = |wanted| {
+            (0..20_000)
+                .map(|number| accepted(number, by_hand()))
+                .find(|submission| sampling_number(submission) == wanted)
+                .expect("one in a thousand")
+        };
+        assert!(numbered(OF_OPERATORS - 1).awaits_spot_check());
+        assert!(!numbered(OF_OPERATORS).awaits_spot_check());
+    }
+
+    #[test]
     fn erased_open_and_reviewed_submissions_need_no_spot_check() {
         let picked = (0..)
             .map(|number| accepted(number, by_hand()))

@@ -225,4 +225,14 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn moment_makes_an_acceptance_win() {
+        let prize = "Airtime".to_owned();
+        let expected = SubmissionStatus {
+            won_by_moment: true,
+            ..SubmissionStatus::accepted(2, Some(prize.clone()))
+        };
+        assert_eq!(SubmissionStatus::accepted(2, None).winning(prize), expected);
+    }
 }

@@ -271,7 +271,8 @@ mod tests {
         let waits: Vec<_> = (1..20)
             .map_while(|tries| wait(tries, &failure(500, None), 0.5))
             .collect();
-        assert_eq!(waits, WAITS);
+        let expected = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
+        assert_eq!(waits, expected);
         assert_eq!(wait(1, &failure(500, None), 0.0), Some(4));
         assert_eq!(wait(1, &failure(500, None), 1.0), Some(6));
     }
@@ -314,5 +315,46 @@ mod tests {
             (failed.status, failed.next_at),
             (DeliveryStatus::GivenUp, None)
         );
+        assert_eq!(failed.last_failure, Some(failure(410, None)));
+    }
+
+    #[test]
+    fn delivery_is_sent_for_thirty_days() {
+        let state = |now| (delivery().is_due(now), delivery().is_over(now));
+        let days = |days: u64| START.after(Duration::from_hours(days * 24));
+        assert_eq!(state(Timestamp::from_millis(-1)), (false, false));
+        assert_eq!(state(START), (true, false));
+        assert_eq!(state(days(29)), (true, false));
+        assert_eq!(state(days(30)), (true, true));
+        assert_eq!(delivery().expires_at(), days(31));
+    }
+
+    #[test]
+    fn ended_delivery_begins_anew_when_it_is_replayed() {
+        let now = START.after(Duration::from_hours(1));
+        for (ended, status) in [
+            (delivery().given_up(), DeliveryStatus::GivenUp),
+            (delivery().delivered(), DeliveryStatus::Delivered),
+        ] {
+            assert_eq!((ended.status, ended.next_at), (status, None));
+            let expected = Delivery {
+                attempts: 0,
+                next_at: Some(now),
+                created_at: now,
+                ..delivery()
+            };
+            assert_eq!(ended.replayed(now), expected);
+        }
+    }
+
+    #[test]
+    fn key_is_endpoint_and_event() {
+        let delivery = Delivery {
+            endpoint: "whe_7KQ2M9XD4TBC".parse().expect("an id"),
+            event: EventId::from_random([0; 16]),
+            ..delivery()
+        };
+        let expected = "whe_7KQ2M9XD4TBC#evt_aaaaaaaaaaaaaaaaaaaaaaaaaa";
+        assert_eq!(delivery.key(), expected);
     }
 }

@@ -148,10 +148,16 @@ mod tests {
     #[test]
     fn endpoint_id_has_one_spelling() {
         let id = EndpointId::from_random([7; 16]);
-        assert_eq!(id.to_string().parse(), Ok(id.clone()));
+        assert_eq!(id.as_str().parse(), Ok(id.clone()));
         for bad in ["", "whe_", &id.as_str().to_lowercase(), &format!("{id}2")] {
             assert!(bad.parse::<EndpointId>().is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn random_number_gives_its_digits_in_base_31() {
+        let id = EndpointId::from_random((2 + 31_u128).to_be_bytes());
+        assert_eq!(id.to_string(), "whe_432222222222");
     }
 
     #[test]
@@ -189,5 +195,21 @@ mod tests {
         assert!(!endpoint.is_failing(after(14)) && endpoint.is_failing(after(15)));
         let days = 5 * 24 * 60;
         assert!(!endpoint.is_suspended(after(days - 1)) && endpoint.is_suspended(after(days)));
+    }
+
+    #[test]
+    fn success_is_news_after_a_failure_or_an_hour() {
+        let start = Timestamp::from_millis(0);
+        let is_news = |failing_since, last_success_at, minutes| {
+            let endpoint = Endpoint {
+                failing_since,
+                last_success_at,
+                ..Endpoint::example()
+            };
+            endpoint.is_success_news(start.after(Duration::from_mins(minutes)))
+        };
+        assert!(is_news(None, None, 0));
+        assert!(is_news(Some(start), Some(start), 0));
+        assert!(!is_news(None, Some(start), 59) && is_news(None, Some(start), 60));
     }
 }

@@ -278,6 +278,8 @@ impl Event {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::PartnerMessage;
+    use crate::domain::partner::reply::UpstreamCode;
 
     const ID: &str = "0198c9a2-7b1e-7c3a-9d55-1f2e3a4b5c6d";
 
@@ -377,5 +379,74 @@ mod tests {
             .collect();
         assert_eq!(names.len(), 10, "{names:?}");
         assert!(!event.body.contains(submission.entrant_id.as_str()));
+    }
+
+    #[test]
+    fn reply_tells_a_creation_and_a_partners_quick_answer() {
+        let upstream = PartnerMessage {
+            code: UpstreamCode::Number(0),
+            message: None,
+        };
+        let asked = |upstream, revision, notify, seconds| {
+            let created_at = Timestamp::from_millis(0);
+            let submission = Submission {
+                upstream,
+                revision,
+                notify,
+                created_at,
+                updated_at: created_at.after(Duration::from_secs(seconds)),
+                ..Submission::example()
+            };
+            is_known_from_reply(&submission)
+        };
+        let answer = || Some(upstream.clone());
+        assert!(asked(None, 0, true, 0));
+        assert!(asked(answer(), 1, false, 9));
+        assert!(!asked(answer(), 1, false, 10), "after the request");
+        assert!(!asked(answer(), 1, true, 9), "it is published");
+        assert!(!asked(answer(), 2, false, 9), "it is a later change");
+        assert!(!asked(None, 1, false, 9), "no partner answered");
+    }
+
+    #[test]
+    fn each_state_has_its_events() {
+        let (accepted, pending) = (
+            SubmissionStatus::accepted(1, None),
+            SubmissionStatus::checking(),
+        );
+        let rejected = SubmissionStatus::rejected(MessageKey::Invalid);
+        let winner = SubmissionStatus::accepted(1, Some("A kettle".to_owned()));
+        for (before, now, expected) in [
+            (&pending, &accepted, &[EventType::SubmissionAccepted][..]),
+            (
+                &pending,
+                &winner,
+                &[EventType::SubmissionAccepted, EventType::PrizeWon],
+            ),
+            (&pending, &rejected, &[EventType::SubmissionRejected]),
+            (&accepted, &rejected, &[EventType::SubmissionRevoked]),
+            (
+                &pending,
+                &SubmissionStatus::unknown(),
+                &[EventType::SubmissionUnknown],
+            ),
+            (
+                &pending,
+                &SubmissionStatus::under_review(),
+                &[EventType::SubmissionUnderReview],
+            ),
+            (&pending, &pending, &[]),
+        ] {
+            let before = Submission {
+                status: before.clone(),
+                ..Submission::example()
+            };
+            let submission = Submission {
+                status: now.clone(),
+                history: vec![before.state_now()],
+                ..before
+            };
+            assert_eq!(current_events(&submission), expected, "{submission:?}");
+        }
     }
 }

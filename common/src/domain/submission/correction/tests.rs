@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::domain::submission::approval::{Approval, ProposedChange};
-use crate::domain::{DisplayStatus, Findings, ReceiptId, Timestamp, Transition};
+use crate::domain::{DisplayStatus, Findings, ReceiptId, ReceiptSummary, Timestamp, Transition};
 
 const NOW: Timestamp = Timestamp::from_millis(1_000_000);
 const REVOKE: Correction = Correction::REVOKE;
@@ -52,19 +52,52 @@ fn accepted(prize: Option<&str>, has_receipt: bool) -> Submission {
     )
 }
 
+fn prize_when_reopened(before: &Submission, keep_prize: bool) -> Option<String> {
+    let revoke = Correction::Revoke {
+        free_code: false,
+        keep_prize,
+    };
+    let revoked = before.corrected(revoke, decision(2)).expect("accepted");
+    let reopened = revoked.corrected(Correction::Reopen, decision(3));
+    reopened.expect("rejected").settling.expect("open").prize
+}
+
 /// Its moment has another winner by then.
 #[test]
 fn prize_of_a_moment_does_not_come_back_when_reopened() {
-    let prize_after = |before: Submission| {
-        let revoked = before.corrected(REVOKE, decision(2)).expect("accepted");
-        let reopened = revoked.corrected(Correction::Reopen, decision(3));
-        let settling = reopened.expect("rejected").settling.expect("open");
-        settling.prize
-    };
     let before = accepted(Some("A kettle"), true);
-    assert_eq!(prize_after(before.clone()).as_deref(), Some("A kettle"));
+    let prize = prize_when_reopened(&before, false);
+    assert_eq!(prize.as_deref(), Some("A kettle"));
     let status = before.status.clone().winning("Airtime".to_owned());
-    assert_eq!(prize_after(Submission { status, ..before }), None);
+    let before = Submission { status, ..before };
+    assert_eq!(prize_when_reopened(&before, false), None);
+}
+
+#[test]
+fn prize_that_the_winner_kept_is_not_given_again() {
+    let before = accepted(Some("A kettle"), true);
+    assert_eq!(prize_when_reopened(&before, true), None);
+}
+
+#[test]
+fn reopened_submission_keeps_the_purchase_of_a_record_alone() {
+    let summary = ReceiptSummary {
+        date: None,
+        branch: None,
+        items_summary: None,
+        counted_entries: None,
+    };
+    for receipt in [None, Some(summary)] {
+        let purchase = Some("AB12CD3456".parse().expect("a code"));
+        let kept = purchase.clone().filter(|_| receipt.is_some());
+        let rejected = Submission {
+            purchase,
+            receipt,
+            ..settled(&Transition::reject(MessageKey::Blocked), true)
+        };
+        let reopened = rejected.corrected(Correction::Reopen, decision(2));
+        assert_eq!(reopened.expect("rejected").purchase, kept);
+    }
 }
 
 #[test]

@@ -3,6 +3,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
+use crate::domain::partner::reply::UpstreamCode;
+use crate::domain::receipt::judgement::Reason;
 use crate::domain::retry::LookupFailures;
 use crate::domain::{DisplayStatus, PartnerProgress, ReceiptId};
 
@@ -41,6 +43,15 @@ fn submission() -> Submission {
     Submission {
         settling: Some(settling),
         ..Submission::example()
+    }
+}
+
+fn summary() -> ReceiptSummary {
+    ReceiptSummary {
+        date: None,
+        branch: Some("mwz".to_owned()),
+        items_summary: None,
+        counted_entries: None,
     }
 }
 
@@ -208,22 +219,64 @@ fn findings_replace_what_was_known_and_nothing_else_does() {
     let found = Findings {
         progress: Some(progress),
         anomaly: Some("now".into()),
-        ..Findings::default()
+        receipt: Some(summary()),
+        purchase: Some("AB12CD3456".parse().expect("a code")),
+        upstream: Some(PartnerMessage {
+            code: UpstreamCode::Number(20),
+            message: None,
+        }),
     };
-    let after = submission().apply(&unanswered(), found, NOW).expect("open");
-    let settling = after.settling.clone().expect("open");
-    assert_eq!(
-        (settling.progress, settling.anomaly),
-        (progress, Some("now".into()))
-    );
+    let known = |submission: &Submission| {
+        let settling = submission.settling.clone().expect("open");
+        Findings {
+            progress: Some(settling.progress),
+            anomaly: settling.anomaly,
+            receipt: submission.receipt.clone(),
+            purchase: submission.purchase.clone(),
+            upstream: submission.upstream.clone(),
+        }
+    };
+    let after = submission()
+        .apply(&unanswered(), found.clone(), NOW)
+        .expect("open");
+    assert_eq!(known(&after), found);
     let later = after
         .apply(&unanswered(), Findings::default(), NOW)
         .expect("open");
-    let settling = later.settling.expect("open");
-    assert_eq!(
-        (settling.progress, settling.anomaly),
-        (progress, Some("now".into()))
-    );
+    assert_eq!(known(&later), found);
+}
+
+#[test]
+fn only_a_declined_receipt_leaves_its_purchase_free() {
+    let record = FiscalRecord::example();
+    let key = MessageKey::ReceiptNotFound;
+    for (verdict, transition, is_free) in [
+        (ReceiptVerdict::Verified { entries: 2 }, accept(2), false),
+        (
+            ReceiptVerdict::Review(Reason::TooManyEntries),
+            Transition::Review("too_many_entries"),
+            false,
+        ),
+        (
+            ReceiptVerdict::Declined(key, Reason::Cancelled),
+            Transition::Reject {
+                key,
+                reason: Some("receipt_cancelled"),
+            },
+            true,
+        ),
+    ] {
+        let judgement = Judgement {
+            verdict,
+            summary: summary(),
+        };
+        let findings = Findings {
+            receipt: Some(summary()),
+            purchase: (!is_free).then(|| record.code.clone()),
+            ..Findings::default()
+        };
+        assert_eq!(judgement.into_step(&record), (transition, findings));
+    }
 }
 
 #[test]
