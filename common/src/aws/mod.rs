@@ -103,6 +103,23 @@ pub enum StartSecret {
 
 impl Aws {
     pub fn for_function(env: &Env) -> Result<Self, ConfigError> {
+        Self::from_env(env, FUNCTION_TIMEOUT)
+    }
+
+    /// Region and credentials are the environment's, as those of a function.
+    pub fn for_operator(env: &Env) -> Result<Self, ConfigError> {
+        Self::from_env(env, OPERATOR_TIMEOUT)
+    }
+
+    pub fn for_operator_with(
+        env: &Env,
+        region: Region,
+        credentials: SharedCredentialsProvider,
+    ) -> Self {
+        Self::new(env, region, credentials, OPERATOR_TIMEOUT)
+    }
+
+    fn from_env(env: &Env, timeout: Duration) -> Result<Self, ConfigError> {
         let credentials = Credentials::new(
             env.required("AWS_ACCESS_KEY_ID")?,
             env.required("AWS_SECRET_ACCESS_KEY")?,
@@ -112,11 +129,7 @@ impl Aws {
         );
         let region = Region::new(env.required("AWS_REGION")?);
         let credentials = SharedCredentialsProvider::new(credentials);
-        Ok(Self::new(env, region, credentials, FUNCTION_TIMEOUT))
-    }
-
-    pub fn for_operator(env: &Env, region: Region, credentials: SharedCredentialsProvider) -> Self {
-        Self::new(env, region, credentials, OPERATOR_TIMEOUT)
+        Ok(Self::new(env, region, credentials, timeout))
     }
 
     fn new(

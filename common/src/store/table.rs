@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::operation::scan::ScanOutput;
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
-use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_dynamodb::types::{AttributeValue, Select};
 use futures_util::stream::{select_all, try_unfold};
 use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use serde::de::DeserializeOwned;
@@ -183,9 +183,10 @@ pub(crate) fn pages(
         let scan = scan.clone().segment(number).total_segments(segments);
         let pages = scan.into_paginator().send();
         Box::pin(try_unfold(pages, move |mut pages| async move {
-            let page = pages.try_next().await;
-            let page = page.during(action)?;
-            Ok(page.map(|page| (page, pages)))
+            // A task of its own: the call's timeout also runs while the stream is not polled.
+            let reading = tokio::spawn(async move { (pages.try_next().await, pages) });
+            let (page, pages) = reading.await.during(action)?;
+            Ok(page.during(action)?.map(|page| (page, pages)))
         }))
     };
     select_all((0..segments).map(segment))
@@ -214,4 +215,11 @@ pub(crate) async fn all(query: QueryFluentBuilder, action: &'static str) -> Stor
     let items = query.into_paginator().items().send();
     let items: Result<Vec<_>, _> = items.collect().await;
     items.during(action)
+}
+
+pub(crate) async fn count(query: QueryFluentBuilder, action: &'static str) -> StoreResult<u64> {
+    let pages = query.select(Select::Count).into_paginator().send();
+    let pages: Result<Vec<_>, _> = pages.collect().await;
+    let counts = pages.during(action)?.into_iter().map(|page| page.count);
+    Ok(counts.map(|count| u64::try_from(count).unwrap_or(0)).sum())
 }

@@ -1,10 +1,9 @@
 //! Deliveries that failed or wait. Records expire after 31 days.
 
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
-use aws_sdk_dynamodb::types::Select;
 use futures_util::TryStreamExt;
 
-use super::table::{items, pages};
+use super::table::{self, items, pages};
 use super::write::Write;
 use super::{During, Item, StoreResult, from_record, number, readable, text};
 use crate::aws::concurrently;
@@ -115,15 +114,8 @@ impl WebhookDeliveries {
     }
 
     /// Includes those whose time has not come.
-    pub async fn count_waiting(&self, endpoint: &EndpointId) -> StoreResult<usize> {
-        const ACTION: &str = "counting deliveries";
-        let query = self.waiting(endpoint, "").select(Select::Count);
-        let mut pages = query.into_paginator().send();
-        let mut count = 0;
-        while let Some(page) = pages.try_next().await.during(ACTION)? {
-            count += usize::try_from(page.count).unwrap_or(0);
-        }
-        Ok(count)
+    pub async fn count_waiting(&self, endpoint: &EndpointId) -> StoreResult<u64> {
+        table::count(self.waiting(endpoint, ""), "counting deliveries").await
     }
 
     fn waiting(&self, endpoint: &EndpointId, condition: &str) -> QueryFluentBuilder {

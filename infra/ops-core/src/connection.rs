@@ -81,7 +81,7 @@ pub async fn tables(env: &Env) -> Result<Tables> {
 /// Falls back to the credentials that the AWS command line would find.
 pub async fn aws(env: &Env) -> Result<Aws> {
     // An env file or a session may have everything.
-    if let Ok(aws) = Aws::for_function(env) {
+    if let Ok(aws) = Aws::for_operator(env) {
         return Ok(aws);
     }
     let mut chain = aws_config::defaults(BehaviorVersion::latest()).http_client(aws::https(env));
@@ -107,5 +107,5 @@ pub async fn aws(env: &Env) -> Result<Aws> {
             "no AWS credentials were found; sign in, for example with `aws sso login`, or set AWS_PROFILE"
         )
     })?;
-    Ok(Aws::for_operator(env, region, credentials))
+    Ok(Aws::for_operator_with(env, region, credentials))
 }

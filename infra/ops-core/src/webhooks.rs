@@ -47,7 +47,7 @@ pub struct TestedEndpoint {
 #[derive(Debug)]
 pub struct ListedEndpoint {
     pub endpoint: Endpoint,
-    pub waiting: usize,
+    pub waiting: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

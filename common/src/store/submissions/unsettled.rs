@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
-use aws_sdk_dynamodb::types::{AttributeValue, Select};
+use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::future::try_join_all;
 
 use super::{During, KEY, Submissions, key};
@@ -197,12 +197,7 @@ impl Submissions {
     pub async fn count_waiting_for_operator(&self, scope: &Scope) -> StoreResult<u64> {
         let partition = operator_partition(scope.environment);
         let query = self.query_unsettled_of(&partition, scope, BEGINNING);
-        let mut pages = query.select(Select::Count).into_paginator().send();
-        let mut count = 0;
-        while let Some(page) = pages.try_next().await.during(LISTING)? {
-            count += u64::try_from(page.count).unwrap_or(0);
-        }
-        Ok(count)
+        table::count(query, LISTING).await
     }
 
     /// Settled submissions whose correction a second person has to approve.

@@ -201,7 +201,7 @@ async fn rolled_key_has_a_successor_like_it_and_ends() {
 async fn a_key_whose_campaign_cannot_be_read_is_not_rolled() {
     let stack = Stack::with_chai().await;
     let id = issue(&stack).await;
-    let client = Aws::for_function(&stack.env)
+    let client = Aws::for_operator(&stack.env)
         .expect("credentials")
         .dynamodb();
     let table = stack

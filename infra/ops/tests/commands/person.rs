@@ -101,7 +101,7 @@ async fn erase(campaign: &TestCampaign) -> Ended {
 }
 
 fn tables_of(env: &Env) -> (Tables, Aws) {
-    let aws = Aws::for_function(env).expect("credentials");
+    let aws = Aws::for_operator(env).expect("credentials");
     (Tables::from_env(env, &aws).expect("the tables"), aws)
 }
 

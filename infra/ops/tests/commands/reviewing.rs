@@ -133,7 +133,7 @@ impl Screen {
 fn tables_of(stack: &Stack, operator: &str) -> Tables {
     let (identity, name) = operator.split_once('/').unwrap_or((operator, operator));
     let env = stack.env_with(&[("AWS_ACCESS_KEY_ID", identity), ("OPS_BY", name)]);
-    Tables::from_env(&env, &Aws::for_function(&env).expect("all variables")).expect("all variables")
+    Tables::from_env(&env, &Aws::for_operator(&env).expect("all variables")).expect("all variables")
 }
 
 async fn stored(tables: &Tables, id: SubmissionId) -> Submission {

@@ -62,7 +62,7 @@ async fn run_as(stack: &Stack, role: &str, command: &str) -> Ended {
 
 /// The database with the rights of a role.
 fn database_of(stack: &Stack, role: &str) -> Client {
-    let aws = Aws::for_function(&env_of(stack, role));
+    let aws = Aws::for_operator(&env_of(stack, role));
     aws.expect("credentials").dynamodb()
 }
 
@@ -385,7 +385,7 @@ async fn each_role_runs_its_commands_and_none_of_a_higher_role() {
         .key("photo")
         .body(b"photo".to_vec().into());
     put.send().await.expect("it is taken");
-    let reviewer = Aws::for_function(&env_of(&stack, "reviewer"));
+    let reviewer = Aws::for_operator(&env_of(&stack, "reviewer"));
     let reviewer = reviewer.expect("credentials").s3();
     let get = reviewer.get_object().bucket(bucket).key("photo");
     get.send().await.expect("what a link needs");

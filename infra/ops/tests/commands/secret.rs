@@ -24,7 +24,7 @@ async fn keys(books: &CodeBooks, environment: Environment) -> String {
 
 /// Each book's version of the secret.
 async fn versions(stack: &Stack) -> Vec<String> {
-    let client = Aws::for_function(&stack.env)
+    let client = Aws::for_operator(&stack.env)
         .expect("credentials")
         .dynamodb();
     let table = stack
@@ -78,7 +78,7 @@ async fn rotation_that_was_cut_short_is_finished_first() {
     let stack = Stack::with_chai().await;
     let tables = stack.tables();
     let before = keys(&tables.code_books, Environment::Test).await;
-    let aws = Aws::for_function(&stack.env).expect("credentials");
+    let aws = Aws::for_operator(&stack.env).expect("credentials");
     let secrets = DeploymentSecrets::from_env(&stack.env, &aws).expect("a name");
     let new = secrets
         .rotate(&"n".repeat(64))

@@ -281,7 +281,7 @@ impl Stack {
     }
 
     pub(crate) fn aws(&self) -> Aws {
-        Aws::for_function(&self.env).expect("all variables")
+        Aws::for_operator(&self.env).expect("all variables")
     }
 }
 

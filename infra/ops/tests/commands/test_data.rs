@@ -44,7 +44,7 @@ async fn keys(campaign: &TestCampaign, environment: Environment) -> Vec<String> 
 }
 
 async fn photos(campaign: &TestCampaign) -> usize {
-    let s3 = Aws::for_function(&campaign.service.env)
+    let s3 = Aws::for_operator(&campaign.service.env)
         .expect("all variables")
         .s3();
     let bucket = campaign
