@@ -6,6 +6,7 @@ use common::domain::scope::Environment;
 use futures_util::future::join_all;
 use local::partner::SimulatedPartner;
 use service_tests::campaign::TestCampaign;
+use service_tests::http::Reply;
 use service_tests::partners::{judged_by, simulated};
 use service_tests::receipts::{Settler, id_of};
 
@@ -59,21 +60,24 @@ async fn unjudged_codes_refuse_nothing_and_count_from_sending() {
 #[tokio::test]
 async fn many_guesses_at_once_are_no_more_than_one_after_the_other() {
     let (partner, campaign, _) = judged().await;
-    let guess = async |number| submit(&campaign, 1, &format!("BADC-{number}")).await;
-    let guesses = join_all((1..=30).map(guess)).await;
-    let with = |key: &str| {
-        guesses
-            .iter()
-            .filter(|guess| guess.field("message_key") == key)
-            .count()
-    };
-    // On a busy machine the partner's answer may come too late for the reply, and frees the place.
-    let undecided = with("checking");
-    let small = |number| usize::try_from(number).expect("small");
-    let limit = small(campaign.config.wrong_codes.count);
-    assert!(small(asked(&partner, &guesses)) <= limit + undecided);
-    assert!(with("invalid") <= limit && with("invalid") + undecided >= limit);
-    assert_eq!(with("invalid") + undecided + with("rate_limited"), 30);
+    let limit = campaign.config.wrong_codes.count;
+    for phone in 1..=5 {
+        let guess =
+            async |number| submit(&campaign, phone, &format!("BADC-{phone}-{number}")).await;
+        let guesses = join_all((1..=15).map(guess)).await;
+        let with = |key: &str| {
+            let of_key = |guess: &&Reply| guess.field("message_key") == key;
+            u32::try_from(guesses.iter().filter(of_key).count()).expect("few")
+        };
+        if with("checking") > 0 {
+            // On a busy machine an answer came too late for its reply.
+            continue;
+        }
+        assert_eq!(asked(&partner, &guesses), limit);
+        assert_eq!((with("invalid"), with("rate_limited")), (limit, 15 - limit));
+        return;
+    }
+    panic!("no phone's guesses were all answered in time");
 }
 
 #[tokio::test]
