@@ -2,8 +2,8 @@
 //! console is in use.
 
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use common::lock::Mutex;
 use subtle::ConstantTimeEq;
 use tempfile::TempDir;
 use tokio::sync::Notify;
@@ -65,19 +65,15 @@ impl Access {
         (access, in_link)
     }
 
-    fn link(&self) -> MutexGuard<'_, Link> {
-        self.link.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(crate) fn keep(&self, page: TempDir) {
-        let mut link = self.link();
+        let mut link = self.link.lock();
         if let Link::Unused(kept) = &mut *link {
             *kept = Some(page);
         }
     }
 
     pub(crate) fn close_link(&self) {
-        *self.link() = Link::Used;
+        *self.link.lock() = Link::Used;
     }
 
     /// Exchanges the token, which is valid once.
@@ -85,7 +81,7 @@ impl Access {
         if !self.token.is(given) {
             return Trade::Wrong;
         }
-        match std::mem::replace(&mut *self.link(), Link::Used) {
+        match std::mem::replace(&mut *self.link.lock(), Link::Used) {
             Link::Unused(_) => {
                 let Self {
                     cookie_name,

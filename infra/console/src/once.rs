@@ -2,7 +2,8 @@
 //! answered a form, so that a browser can go back to them.
 
 use std::collections::{HashSet, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use common::lock::Mutex;
 
 use crate::prelude::*;
 
@@ -20,7 +21,7 @@ impl SentForms {
         work: impl Future<Output = Result<T, E>>,
     ) -> Result<T, E> {
         let sent = form.get(FIELD);
-        if sent.is_empty() || !self.all().insert(sent.to_owned()) {
+        if sent.is_empty() || !self.0.lock().insert(sent.to_owned()) {
             let failure = failure!(
                 "sent_already",
                 "this form was sent before, so nothing was done again: look at the list, and open the page anew for another one"
@@ -29,13 +30,9 @@ impl SentForms {
         }
         let done = work.await;
         if done.is_err() {
-            self.all().remove(sent);
+            self.0.lock().remove(sent);
         }
         done
-    }
-
-    fn all(&self) -> MutexGuard<'_, HashSet<String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -47,15 +44,11 @@ const MAX_KEPT: usize = 16;
 pub(crate) struct KeptPages(Mutex<VecDeque<(String, Html<String>)>>);
 
 impl KeptPages {
-    fn all(&self) -> MutexGuard<'_, VecDeque<(String, Html<String>)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Leads to the page, below `path`.
     pub(crate) fn keep(&self, path: &str, page: Html<String>) -> Redirect {
         let name = hex::encode(random::bytes::<8>());
         let address = with_query(path, &[(KEPT, &name)]);
-        let mut all = self.all();
+        let mut all = self.0.lock();
         all.push_back((name, page));
         while all.len() > MAX_KEPT {
             all.pop_front();
@@ -64,7 +57,7 @@ impl KeptPages {
     }
 
     pub(crate) fn find(&self, query: &Form) -> Option<Html<String>> {
-        let all = self.all();
+        let all = self.0.lock();
         let (_, page) = all.iter().find(|(name, _)| name == query.get(KEPT))?;
         Some(page.clone())
     }

@@ -103,6 +103,7 @@ pub use instant::{LoggedDay, PlanFiles, PlanResult, PrizeRow, Stop, VerifiedPlan
 pub use log::{Event, Log, LoggedPlace, SKIP_REASONS, Step};
 pub use opening::{InvalidOpening, Opening, Salt};
 pub use order::Place;
+pub use page::escaped;
 pub use result::{DrawResult, TierResult};
 pub use row::{InvalidRow, Row};
 pub use sheet::Sheet;

@@ -27,7 +27,8 @@ pub(crate) fn content_security_digest(text: &str) -> String {
     )
 }
 
-pub(crate) fn escaped(text: &str) -> String {
+/// Text for HTML, also within an attribute in double quotes.
+pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

@@ -1,7 +1,9 @@
 //! Output: reports on standard output; problems, notes and progress on standard error.
 
 use std::io::BufRead;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use common::lock::Mutex;
 
 use crate::prelude::*;
 
@@ -185,7 +187,7 @@ pub struct LastLine(Arc<Mutex<String>>);
 
 impl LastLine {
     pub fn text(&self) -> String {
-        let line = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = self.0.lock();
         line.trim_end().to_owned()
     }
 
@@ -198,7 +200,7 @@ impl LastLine {
 impl Write for LastLine {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
-        let mut line = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut line = self.0.lock();
         // A line comes in parts.
         if line.ends_with('\n') {
             line.clear();

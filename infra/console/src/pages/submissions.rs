@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use axum::body::Body;
 use common::domain::message::MessageKey;
 use common::domain::submission::State;
+use common::lock::Mutex;
 use futures_util::{StreamExt, stream};
 use ops_core::approvals::in_words;
 use ops_core::export;
@@ -47,10 +48,6 @@ struct KeptListing {
 }
 
 impl Listings {
-    fn all(&self) -> MutexGuard<'_, VecDeque<(String, Arc<KeptListing>)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn keep(&self, scope: &Scope, filter: Filter, listing: Listing) -> (String, Arc<KeptListing>) {
         let kept = KeptListing {
             scope: scope.clone(),
@@ -58,7 +55,7 @@ impl Listings {
             listing: tokio::sync::Mutex::new(listing),
         };
         let (name, kept) = (hex::encode(random::bytes::<8>()), Arc::new(kept));
-        let mut all = self.all();
+        let mut all = self.0.lock();
         // A list that is made again replaces itself, not another window's.
         all.retain(|(_, other)| other.scope != kept.scope || other.filter != kept.filter);
         all.push_back((name.clone(), Arc::clone(&kept)));
@@ -69,11 +66,11 @@ impl Listings {
     }
 
     fn forget(&self, name: &str) {
-        self.all().retain(|(kept, _)| kept != name);
+        self.0.lock().retain(|(kept, _)| kept != name);
     }
 
     fn find(&self, scope: &Scope, filter: &Filter, name: &str) -> Option<Arc<KeptListing>> {
-        let all = self.all();
+        let all = self.0.lock();
         let (_, kept) = all.iter().find(|(kept, _)| kept == name)?;
         (kept.scope == *scope && kept.filter == *filter).then(|| Arc::clone(kept))
     }

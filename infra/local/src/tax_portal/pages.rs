@@ -1,5 +1,8 @@
 //! As on the real pages, style and script contain the words of all watermarks.
 
+use draw::escaped;
+use ops_core::format::grouped;
+
 use super::cases::TIME;
 use super::receipt::{Line, Receipt};
 
@@ -161,20 +164,5 @@ fn totals(receipt: &Receipt) -> String {
 }
 
 fn amount(cents: i64) -> String {
-    let (whole, rest) = ((cents / 100).to_string(), cents % 100);
-    let mut grouped = String::new();
-    for (index, digit) in whole.chars().enumerate() {
-        if index > 0 && (whole.len() - index) % 3 == 0 {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    format!("{grouped}.{rest:02}")
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
+    format!("{}.{:02}", grouped(cents / 100), cents % 100)
 }

@@ -1,10 +1,11 @@
 //! The storage's clock, by the date of its reply: an operator's can be wrong, or set wrong.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use aws_sdk_s3::config::interceptors::BeforeDeserializationInterceptorContextRef;
 use aws_sdk_s3::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_s3::error::BoxError;
+use common::lock::Mutex;
 
 use super::files::EVIDENCE_VARIABLE;
 use super::prelude::*;
@@ -24,7 +25,7 @@ impl Intercept for DateOfReply {
         _: &mut ConfigBag,
     ) -> Result<(), BoxError> {
         let date = context.response().headers().get("date");
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = date.map(str::to_owned);
+        *self.0.lock() = date.map(str::to_owned);
         Ok(())
     }
 }
@@ -37,7 +38,7 @@ pub(crate) async fn storage_time(tables: &Tables) -> Result<Timestamp> {
     let list = tables.s3().list_objects_v2().bucket(evidence).max_keys(1);
     let list = list.customize().interceptor(date.clone());
     list.send().await.during(ACTION)?;
-    let date = date.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let date = date.0.lock().take();
     let date = date.and_then(|date| DateTime::parse_from_rfc2822(&date).ok());
     let date = date.ok_or_else(|| StoreError::new(ACTION, "storage does not say when"))?;
     Ok(date.to_utc().into())

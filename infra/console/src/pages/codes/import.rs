@@ -1,12 +1,13 @@
 //! Importing codes that were printed elsewhere: a chosen file is checked, described, and imported after a confirmation, with progress.
 
 use std::io::Write;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::extract::DefaultBodyLimit;
 use axum::extract::multipart::{Field, Multipart, MultipartError};
 use common::domain::codebook::ACCEPTABLE_ODDS;
+use common::lock::Mutex;
 use ops_core::codes::check::{Checked, check};
 use ops_core::codes::code_scope;
 use ops_core::codes::import::{ImportRequest, Imported, record_and_import};
@@ -55,21 +56,17 @@ enum Progress {
 }
 
 impl Uploads {
-    fn all(&self) -> MutexGuard<'_, HashMap<String, Arc<Upload>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Replaces earlier files of the scope that were not imported.
     fn keep(&self, name: String, upload: Upload) {
-        let mut all = self.all();
+        let mut all = self.0.lock();
         all.retain(|_, other| {
-            other.scope != upload.scope || !matches!(*other.progress(), Progress::Checked)
+            other.scope != upload.scope || !matches!(*other.progress.lock(), Progress::Checked)
         });
         all.insert(name, Arc::new(upload));
     }
 
     fn find(&self, scope: &Scope, name: &str) -> Result<Arc<Upload>, Failure> {
-        let found = self.all().get(name).cloned();
+        let found = self.0.lock().get(name).cloned();
         found.filter(|upload| upload.scope == *scope).ok_or_else(|| {
             failure!(
                 "upload_unknown",
@@ -81,12 +78,8 @@ impl Uploads {
 
 impl Upload {
     fn taken_file(&self) -> Option<TempPath> {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = self.file.lock();
         file.take()
-    }
-
-    fn progress(&self) -> MutexGuard<'_, Progress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -247,7 +240,7 @@ async fn show(
         environment,
     };
     let upload = console.uploads().find(&scope, &name)?;
-    let progress = upload.progress().clone();
+    let progress = upload.progress.lock().clone();
     let is_running = matches!(progress, Progress::Running);
     let content = html! {
         @match progress {
@@ -325,7 +318,7 @@ async fn start(
     };
     let upload = console.uploads().find(&scope, &name)?;
     let is_first = {
-        let mut progress = upload.progress();
+        let mut progress = upload.progress.lock();
         let is_first = matches!(*progress, Progress::Checked) && !upload.checked.is_known();
         if is_first {
             *progress = Progress::Running;
@@ -347,7 +340,7 @@ async fn start(
             } = &*upload;
             let imported = record_and_import(&tables, scope, request, checked, now, show).await;
             drop(upload.taken_file());
-            *upload.progress() = match imported {
+            *upload.progress.lock() = match imported {
                 Ok(imported) => Progress::Imported(imported),
                 Err(failure) => {
                     Progress::Failed(page_message(&in_file(failure, &upload.file_name)))

@@ -1,7 +1,7 @@
 //! Minting: reserves the codes, hands them over as a download, and makes them valid once the operator has the file. A download that
 //! broke off can be repeated, one that ended cannot.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use axum::body::Body;
 use common::app::code_verifier::FRESH_BOOK_MAX_AGE;
@@ -9,6 +9,7 @@ use common::domain::audit::AuditRow;
 use common::domain::cipher::CODE_SYMBOLS;
 use common::domain::code::Alphabet;
 use common::domain::codebook::{ACCEPTABLE_ODDS, CodeBook, DEFAULT_CODE_SYMBOLS};
+use common::lock::Mutex;
 use futures_util::stream;
 use ops_core::audit::{self, RowFilter};
 use ops_core::codes::book::{self, existing_batch, odds_line};
@@ -53,16 +54,12 @@ enum MintedFile {
 }
 
 impl Minting {
-    fn all(&self) -> MutexGuard<'_, HashMap<Key, Minted>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn find(&self, key: &Key) -> Option<Minted> {
-        self.all().get(key).cloned()
+        self.0.lock().get(key).cloned()
     }
 
     fn set_file(&self, key: &Key, file: MintedFile) {
-        if let Some(minted) = self.all().get_mut(key) {
+        if let Some(minted) = self.0.lock().get_mut(key) {
             minted.file = file;
         }
     }
@@ -128,7 +125,10 @@ async fn reserve(console: Console, Named(scope): Named<Scope>, form: Form) -> Pa
         file: MintedFile::NotDownloaded,
     };
     let minting = console.minting();
-    minting.all().insert((scope.clone(), name.clone()), minted);
+    minting
+        .0
+        .lock()
+        .insert((scope.clone(), name.clone()), minted);
     Ok(Redirect::to(&minted_path(&scope, &name)))
 }
 
@@ -281,7 +281,7 @@ async fn download_codes(
     };
     let minting = console.minting().clone();
     {
-        let mut all = minting.all();
+        let mut all = minting.0.lock();
         let file = all.get_mut(&key).map(|minted| &mut minted.file);
         let Some(file) = file.filter(|file| **file == MintedFile::NotDownloaded) else {
             let message = "the codes were downloaded before, or are being downloaded, and are handed out once; if the file is not complete, \
@@ -386,7 +386,7 @@ async fn activate(
     }
     mint::record_step(&tables, &key.0, &key.1, "code.activate", now).await?;
     mint::activate(&tables.code_books, &key.0, &key.1).await?;
-    console.minting().all().remove(&key);
+    console.minting().0.lock().remove(&key);
     Ok(Redirect::to(&minted_path(&key.0, &key.1)))
 }
 
@@ -400,7 +400,7 @@ async fn withdraw(
         Err(elsewhere) => return Ok(elsewhere),
     };
     // First, so that no other request makes it valid meanwhile.
-    let removed = console.minting().all().remove(&key);
+    let removed = console.minting().0.lock().remove(&key);
     if let Some(Minted { reservation, .. }) = removed {
         let (tables, now) = (console.tables()?, console.now());
         mint::record_step(&tables, &key.0, &key.1, "code.withdraw", now).await?;

@@ -1,7 +1,8 @@
 //! Freezes under way: minutes of work, which go on while pages come and go.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use common::lock::Mutex;
 use ops_core::LastLine;
 use ops_core::draws::freeze::{BegunFreeze, FreezePlan, ReadFreeze, begin};
 use tempfile::TempDir;
@@ -48,13 +49,9 @@ pub(super) enum Started {
 }
 
 impl Freezes {
-    fn all(&self) -> MutexGuard<'_, HashMap<Scope, Freeze>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Result of `look` at the freeze of a scope, if there is one.
     pub(super) fn look<T>(&self, scope: &Scope, look: impl FnOnce(&Freeze) -> T) -> Option<T> {
-        self.all().get(scope).map(look)
+        self.0.lock().get(scope).map(look)
     }
 
     /// Checks, takes the lock, and reads the entries; a form that is sent again begins nothing.
@@ -72,7 +69,7 @@ impl Freezes {
         let (tables, scope) = (console.tables()?, plan.scope.clone());
         let (answer, answered) = oneshot::channel();
         {
-            let mut all = self.all();
+            let mut all = self.0.lock();
             match all.get(&scope) {
                 Some(Freeze {
                     state: FreezeState::Failed(_),
@@ -147,7 +144,7 @@ impl Freezes {
         attempt: &str,
     ) -> Result<(), Failure> {
         let tables = console.tables()?;
-        let mut all = self.all();
+        let mut all = self.0.lock();
         let Some(freeze) = all.get_mut(scope) else {
             return Ok(());
         };
@@ -187,7 +184,7 @@ impl Freezes {
         attempt: &str,
     ) -> Result<(), Failure> {
         let removed = {
-            let mut all = self.all();
+            let mut all = self.0.lock();
             all.get(scope)
                 .map(|freeze| freeze.check(attempt))
                 .transpose()?;
@@ -213,7 +210,7 @@ impl Freezes {
     pub(crate) async fn give_up_all(&self, console: &Console) {
         let under_way =
             |(scope, freeze): (&Scope, &Freeze)| (scope.clone(), freeze.attempt.clone());
-        let all: Vec<_> = self.all().iter().map(under_way).collect();
+        let all: Vec<_> = self.0.lock().iter().map(under_way).collect();
         for (scope, attempt) in all {
             // A lock that stays expires.
             let _ = self.give_up(console, &scope, &attempt).await;
@@ -222,7 +219,7 @@ impl Freezes {
 
     /// Returns the state of a freeze that was given up meanwhile.
     fn set(&self, (scope, attempt): &(Scope, Attempt), state: FreezeState) -> Option<FreezeState> {
-        match self.all().get_mut(scope) {
+        match self.0.lock().get_mut(scope) {
             Some(freeze) if freeze.attempt == *attempt => {
                 freeze.state = state;
                 None
@@ -232,7 +229,7 @@ impl Freezes {
     }
 
     fn remove(&self, (scope, attempt): &(Scope, Attempt)) {
-        let mut all = self.all();
+        let mut all = self.0.lock();
         if all
             .get(scope)
             .is_some_and(|freeze| freeze.attempt == *attempt)

@@ -1,8 +1,9 @@
 //! Open review screens, with their claims and photos.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use common::domain::receipt::payload::VerificationCode;
+use common::lock::Mutex;
 use ops_core::review::queue::ReviewQueue;
 
 use crate::prelude::*;
@@ -28,22 +29,18 @@ struct Shown {
 }
 
 impl Screen {
-    fn shown(&self) -> MutexGuard<'_, Shown> {
-        // Nothing panics while it is held.
-        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Moves the photo's copy out of the page, which requests it separately.
     pub(super) fn keep_photo(&self, item: &mut ReviewItem) {
         if let Some(ShownPhoto::Copy(copy)) = &mut item.photo {
-            self.shown()
+            self.shown
+                .lock()
                 .photos
                 .insert(item.submission.submission_id, std::mem::take(copy));
         }
     }
 
     pub(super) fn photo(&self, id: SubmissionId) -> Option<Vec<u8>> {
-        self.shown().photos.get(&id).cloned()
+        self.shown.lock().photos.get(&id).cloned()
     }
 
     pub(super) fn keep_look_up(
@@ -52,7 +49,7 @@ impl Screen {
         code: VerificationCode,
         answer: &'static str,
     ) {
-        self.shown().looked_up.insert(id, (code, answer));
+        self.shown.lock().looked_up.insert(id, (code, answer));
     }
 
     /// The answer about this code, if it was asked about here.
@@ -61,17 +58,17 @@ impl Screen {
         id: SubmissionId,
         code: &VerificationCode,
     ) -> Option<&'static str> {
-        let shown = self.shown();
+        let shown = self.shown.lock();
         let (asked, answer) = shown.looked_up.get(&id)?;
         (asked == code).then_some(*answer)
     }
 
     pub(super) fn forget_photo(&self, id: SubmissionId) {
-        self.shown().photos.remove(&id);
+        self.shown.lock().photos.remove(&id);
     }
 
     pub(super) fn forget_photos(&self) {
-        self.shown().photos.clear();
+        self.shown.lock().photos.clear();
     }
 }
 
@@ -79,10 +76,6 @@ impl Screen {
 pub(crate) struct Screens(Mutex<HashMap<String, Arc<Screen>>>);
 
 impl Screens {
-    fn all(&self) -> MutexGuard<'_, HashMap<String, Arc<Screen>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Forgets closed ones.
     pub(super) fn open(&self, scope: Scope, by: &str, now: Timestamp) -> Arc<Screen> {
         let name = hex::encode(random::bytes::<16>());
@@ -100,21 +93,21 @@ impl Screens {
             queue,
             shown,
         });
-        let mut all = self.all();
-        all.retain(|_, screen| now.since(screen.shown().used_at) < SCREEN_TIMEOUT);
+        let mut all = self.0.lock();
+        all.retain(|_, screen| now.since(screen.shown.lock().used_at) < SCREEN_TIMEOUT);
         all.insert(name, Arc::clone(&screen));
         screen
     }
 
     pub(super) fn find(&self, name: &str, now: Timestamp) -> Result<Arc<Screen>, Failure> {
-        let found = self.all().get(name).cloned();
+        let found = self.0.lock().get(name).cloned();
         let screen = found.ok_or_else(|| {
             failure!(
                 "screen_closed",
                 "this page was left alone for too long; reload it to continue"
             )
         })?;
-        screen.shown().used_at = now;
+        screen.shown.lock().used_at = now;
         Ok(screen)
     }
 }
