@@ -334,21 +334,36 @@ fn trust(env: &Env) -> TlsContext {
 mod tests {
     use super::*;
 
+    const STS: &str = "http://127.0.0.1:9999";
+
+    fn env(dynamodb: &[(&str, &str)]) -> Env {
+        let settings = [
+            ("AWS_ACCESS_KEY_ID", "key"),
+            ("AWS_SECRET_ACCESS_KEY", "secret"),
+            ("AWS_REGION", "af-south-1"),
+            (STS_ENDPOINT, STS),
+        ];
+        let settings = settings.iter().chain(dynamodb);
+        settings
+            .map(|(name, value)| ((*name).into(), (*value).into()))
+            .collect()
+    }
+
+    #[test]
+    fn operators_wait_longer_for_a_call_than_functions() {
+        let wait = |aws: Result<Aws, ConfigError>| {
+            let aws = aws.expect("all variables");
+            aws.shared.timeout_config()?.operation_attempt_timeout()
+        };
+        let env = env(&[]);
+        let waits = [Aws::for_function(&env), Aws::for_operator(&env)].map(wait);
+        assert_eq!(waits, [3, 30].map(|wait| Some(Duration::from_secs(wait))));
+    }
+
     #[test]
     fn sts_is_awss_own_unless_dynamodb_is_on_this_machine() {
-        const STS: &str = "http://127.0.0.1:9999";
         let endpoint = |dynamodb: &[(&str, &str)]| {
-            let settings = [
-                ("AWS_ACCESS_KEY_ID", "key"),
-                ("AWS_SECRET_ACCESS_KEY", "secret"),
-                ("AWS_REGION", "af-south-1"),
-                (STS_ENDPOINT, STS),
-            ];
-            let settings = settings
-                .iter()
-                .chain(dynamodb)
-                .map(|(name, value)| ((*name).into(), (*value).into()));
-            let aws = Aws::for_function(&settings.collect()).expect("all variables");
+            let aws = Aws::for_function(&env(dynamodb)).expect("all variables");
             aws.sts_config().endpoint_url().map(str::to_owned)
         };
         for local in [

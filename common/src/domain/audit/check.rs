@@ -259,6 +259,15 @@ mod tests {
         }
     }
 
+    /// Of a day without other rows.
+    fn without_content(sequence: u64) -> StoredAuditRow {
+        StoredAuditRow {
+            day: "2026-03-09".to_owned(),
+            sequence,
+            row: None,
+        }
+    }
+
     fn head_at(rows: &[StoredAuditRow], index: usize) -> AuditHead {
         rows[index].row.as_ref().expect("a row").head()
     }
@@ -300,22 +309,24 @@ mod tests {
 
     #[test]
     fn rows_added_while_the_log_is_read_are_left_out() {
-        let (rows, _) = log(5);
+        let (mut rows, _) = log(5);
         let head = head_at(&rows, 2);
-        let check = checked(&rows, Some(&head));
-        assert_eq!(check.finish(true).map(|verified| verified.count), Ok(3));
+        let grown = |rows: &[_]| checked(rows, Some(&head)).finish(true);
+        assert_eq!(grown(&rows).map(|verified| verified.count), Ok(3));
         let foreign = [(4, AuditBreak::Foreign), (5, AuditBreak::Foreign)];
         assert_eq!(
             found(&rows, &head),
             foreign,
             "the end is the same as before"
         );
+        rows[3].row = None;
+        assert_eq!(grown(&rows).map(|verified| verified.count), Ok(3));
     }
 
     #[test]
     fn rows_that_do_not_fit_are_named() {
         type Change = fn(&mut Vec<StoredAuditRow>);
-        let cases: [(Change, &[(u64, AuditBreak)]); 7] = [
+        let cases: [(Change, &[(u64, AuditBreak)]); 11] = [
             (
                 |rows| rows[2].row.as_mut().expect("a row").entry.why = None,
                 &[(3, AuditBreak::Changed)],
@@ -345,6 +356,32 @@ mod tests {
                 },
                 &[(3, AuditBreak::DoesNotFollow)],
             ),
+            (
+                |rows| {
+                    rows[3] = stored(AuditRow::after(
+                        Some(&head_at(rows, 2)),
+                        entry("key.issue"),
+                        AT,
+                    ))
+                },
+                &[(5, AuditBreak::DoesNotFollow)],
+            ),
+            (
+                |rows| {
+                    rows[1].row = None;
+                    rows.remove(3);
+                },
+                &[(2, AuditBreak::Changed), (4, AuditBreak::Missing)],
+            ),
+            // A row beside a missing one does not stand in for it.
+            (
+                |rows| rows[2] = without_content(2),
+                &[(2, AuditBreak::Foreign), (3, AuditBreak::Missing)],
+            ),
+            (
+                |rows| rows[2] = without_content(4),
+                &[(3, AuditBreak::Missing), (4, AuditBreak::Foreign)],
+            ),
         ];
         for (change, expected) in cases {
             let (mut rows, head) = log(5);
@@ -360,21 +397,22 @@ mod tests {
     }
 
     #[test]
+    fn number_is_taken_once() {
+        let (mut rows, head) = log(5);
+        let second = AuditRow::numbered(5, Some(&head), entry("key.issue"), AT);
+        let end = second.head();
+        rows.push(stored(second));
+        let expected = [(5, AuditBreak::DoesNotFollow), (5, AuditBreak::Foreign)];
+        assert_eq!(found(&rows, &end), expected);
+    }
+
+    #[test]
     fn rows_written_without_ops_are_named_and_passed_by() {
         let (mut rows, head) = log(5);
         let passed_by = AuditRow::numbered(8, Some(&head), entry("key.issue"), AT);
         // A following row, one without content, and one of a taken number on another day.
         rows.push(stored(AuditRow::after(Some(&head), entry("key.issue"), AT)));
-        rows.push(StoredAuditRow {
-            day: "2026-03-01".to_owned(),
-            sequence: 7,
-            row: None,
-        });
-        rows.push(StoredAuditRow {
-            day: "2026-03-09".to_owned(),
-            sequence: 2,
-            row: None,
-        });
+        rows.extend([7, 2].map(without_content));
         let end = passed_by.head();
         rows.push(stored(passed_by));
         let foreign = [2, 6, 7].map(|sequence| (sequence, AuditBreak::Foreign));

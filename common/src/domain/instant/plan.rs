@@ -211,7 +211,8 @@ impl Header {
             problems.add(field, "must have times in the years 1970 to 9999");
             return;
         }
-        problems.check(from < to, &format!("{field}.to"), {
+        let has_time = from < to;
+        problems.check(has_time, &format!("{field}.to"), {
             format!("must be later than its `from`, {}", day.start())
         });
         if let Some(before) = before {
@@ -236,7 +237,7 @@ impl Header {
                 &format!("{field}.curve"),
                 format!("names no curve of the plan: {curve:?}"),
             ),
-            Some(weights) if from < to && !weights.is_empty() => match day.part(weights.len()) {
+            Some(weights) if has_time && !weights.is_empty() => match day.part(weights.len()) {
                 None => problems.add(
                     field,
                     format!(
