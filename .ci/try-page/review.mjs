@@ -14,9 +14,9 @@ import { decideBy, seen } from './stage.mjs';
 
 const [tools, local, ops, screenshots] = process.argv.slice(2);
 const CAMPAIGN = 'duka-kuu-2026';
-const RECEIPTS = 40;
+const RECEIPTS = 20;
 // Receipts decided by a typist of codes.
-const TYPED = 40;
+const TYPED = 15;
 // Typed texts with keys of decisions, at the speeds of a scanner, a typist and a slower one.
 const CODES = ['AB12CD34', 'ea12cs34'];
 const KEY_MS = [20, 60, 90];
@@ -355,7 +355,7 @@ try {
   const taken = await photos(browser, RECEIPTS);
   const entered = [];
   // Has an accepted receipt's code.
-  const TWIN = 20;
+  const TWIN = 14;
   for (let number = 0; number <= TYPED + RECEIPTS; number += 1) {
     entered.push(await enter(stack, number, taken[number % taken.length], number === TWIN ? 0 : number));
   }
@@ -425,6 +425,7 @@ try {
   const settled = rows.filter(({ action }) => action === 'submission.settle').map(({ subject }) => subject);
   assert.deepEqual([...new Set(settled)].sort(), entered.map(({ id }) => id).sort());
   assert.equal(settled.length, entered.length + 1, 'once each, and the twin twice');
+  await asha.page.locator('#nothing:visible').waitFor({ timeout: PATIENCE_MS });
   await shoot(asha.page, 'review-nothing');
   assert.deepEqual([asha.complaints, juma.complaints], [[], []]);
 
