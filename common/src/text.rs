@@ -1,3 +1,5 @@
+/// An enum of texts: `as_str`, `ALL`, and the same texts in JSON.
+#[macro_export]
 macro_rules! text_enum {
     (
         $(#[$about:meta])*

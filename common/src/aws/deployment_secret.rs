@@ -13,6 +13,8 @@ use super::secrets;
 use crate::aws::Aws;
 use crate::config::{ConfigError, Env};
 use crate::domain::key_encryption::DeploymentSecret;
+use crate::domain::phone_protection::Consumer;
+use crate::domain::scope::Scope;
 use crate::domain::{Phone, Submission};
 use crate::error::{During, StoreError, StoreResult};
 use crate::lock::Mutex;
@@ -97,6 +99,11 @@ impl DeploymentSecrets {
             Some(version) => Ok(version),
             None => self.current().await,
         }
+    }
+
+    pub async fn consumer(&self, scope: &Scope, phone: Phone) -> StoreResult<Consumer> {
+        let version = self.version_for_phones().await?;
+        Ok(version.secret.consumer(scope, phone))
     }
 
     /// The keys differ from a record's if the secret was replaced by hand; the next request then

@@ -4,9 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use hmac::{Hmac, KeyInit, Mac};
+use ring::hmac;
 use serde::{Deserialize, Serialize};
-use sha2::Sha256;
 
 use super::cipher::{CODE_SYMBOLS, CodeCipher, SecretKey};
 use super::code::Alphabet;
@@ -169,15 +168,8 @@ impl CodeBook {
 
     /// HMAC-SHA-256 in hexadecimal.
     pub fn digest(&self, normal: &str) -> String {
-        // HMAC pads a short key with zeros.
-        let mut block = [0; 64];
-        block
-            .iter_mut()
-            .zip(self.digest_key.expose())
-            .for_each(|(place, byte)| *place = *byte);
-        let mut mac = Hmac::<Sha256>::new(&block.into());
-        mac.update(normal.as_bytes());
-        hex::encode(mac.finalize().into_bytes())
+        let key = hmac::Key::new(hmac::HMAC_SHA256, self.digest_key.expose());
+        hex::encode(hmac::sign(&key, normal.as_bytes()))
     }
 
     /// Without withdrawn codes.

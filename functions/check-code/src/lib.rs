@@ -124,13 +124,7 @@ impl CheckCode {
             ..
         } = request;
         let consumer = match phone {
-            Some(phone) => Some(
-                self.secrets
-                    .version_for_phones()
-                    .await?
-                    .secret
-                    .consumer(scope, phone),
-            ),
+            Some(phone) => Some(self.secrets.consumer(scope, phone).await?),
             None => None,
         };
         let query = CodeQuery {

@@ -63,13 +63,7 @@ impl Endpoint for LookupSubmissions {
             ..
         } = &request;
 
-        let entrant = self
-            .secrets
-            .version_for_phones()
-            .await?
-            .secret
-            .consumer(scope, phone)
-            .id;
+        let entrant = self.secrets.consumer(scope, phone).await?.id;
         let range = request.http.client_network();
         let rules = [
             RateLimitRule {

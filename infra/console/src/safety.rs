@@ -97,13 +97,13 @@ const NOT_SENT: Refused = (
 const USED_TWICE: &str = "This link was used before, so another person may have it, and the console has ended. Run ops console again.";
 
 fn admitted(console: &Console, request: &Request) -> Result<(), Refused> {
-    if !is_own_host(console.authority(), request) {
+    if !is_own_host(&console.authority, request) {
         return Err(OTHER_HOST);
     }
-    if request.method() != Method::GET && !is_own_page(console.authority(), request) {
+    if request.method() != Method::GET && !is_own_page(&console.authority, request) {
         return Err(OTHER_SITE);
     }
-    let (access, now) = (console.access(), console.now());
+    let (access, now) = (&console.access, console.now());
     let not_opened = if request.method() == Method::GET {
         NOT_OPENED
     } else {
@@ -124,7 +124,7 @@ fn admitted(console: &Console, request: &Request) -> Result<(), Refused> {
 }
 
 fn is_signed_in(console: &Console, request: &Request) -> bool {
-    header(request, &COOKIE).is_some_and(|cookies| console.access().admits(cookies))
+    header(request, &COOKIE).is_some_and(|cookies| console.access.admits(cookies))
 }
 
 /// `None` if there are several values.
@@ -185,9 +185,9 @@ async fn trade(State(console): State<Console>, request: Request) -> Response {
     if is_open {
         return StatusCode::NO_CONTENT.into_response();
     }
-    match console.access().trade(&token) {
+    match console.access.trade(&token) {
         Trade::Cookie(cookie) => {
-            console.access().used(console.now());
+            console.access.used(console.now());
             (StatusCode::NO_CONTENT, [(SET_COOKIE, cookie)]).into_response()
         }
         Trade::PresentedAgain => (StatusCode::UNAUTHORIZED, USED_TWICE).into_response(),

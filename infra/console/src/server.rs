@@ -57,8 +57,8 @@ impl Server {
     }
 
     pub(crate) fn open_browser(&self) {
-        if let Ok(page) = browser::open(self.console.env(), &self.link) {
-            self.console.access().keep(page);
+        if let Ok(page) = browser::open(&self.console.env, &self.link) {
+            self.console.access.keep(page);
         }
     }
 
@@ -81,19 +81,19 @@ impl Server {
         let ended = tokio::select! {
             () = stopped => Ended::Stopped,
             () = idle(&console) => Ended::Idle,
-            () = console.access().presented_again() => Ended::LinkUsedTwice,
+            () = console.access.presented_again() => Ended::LinkUsedTwice,
         };
-        console.access().close_link();
+        console.access.close_link();
         // Without receivers it has already stopped.
         let _ = stop.send(true);
         let _ = tokio::time::timeout(DRAIN_TIMEOUT, serving).await;
-        console.freezes().give_up_all(&console).await;
+        console.freezes.give_up_all(&console).await;
         ended
     }
 }
 
 async fn idle(console: &Console) {
-    while !console.access().is_idle(console.now()) {
+    while !console.access.is_idle(console.now()) {
         tokio::time::sleep(IDLE_CHECK).await;
     }
 }

@@ -1,6 +1,7 @@
 //! State of all pages.
 
 use std::convert::Infallible;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use common::clock::Clock;
@@ -20,23 +21,31 @@ use crate::prelude::*;
 #[derive(Clone)]
 pub(crate) struct Console(Arc<Shared>);
 
-struct Shared {
-    env: Env,
-    clock: Clock,
+pub(crate) struct Shared {
+    pub(crate) env: Env,
+    pub(crate) clock: Clock,
     /// Read only: each request opens its own tables.
     tables: Tables,
-    access: Access,
+    pub(crate) access: Access,
     /// `127.0.0.1:PORT`.
-    authority: String,
-    screens: Screens,
+    pub(crate) authority: String,
+    pub(crate) screens: Screens,
     /// Asked for once: they are the credentials'.
     roles: OnceCell<Vec<Role>>,
-    listings: Listings,
-    minting: Minting,
-    uploads: Uploads,
-    sent_forms: SentForms,
-    kept_pages: KeptPages,
-    freezes: Freezes,
+    pub(crate) listings: Listings,
+    pub(crate) minting: Minting,
+    pub(crate) uploads: Uploads,
+    pub(crate) sent_forms: SentForms,
+    pub(crate) kept_pages: KeptPages,
+    pub(crate) freezes: Freezes,
+}
+
+impl Deref for Console {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
 }
 
 impl FromRequestParts<Self> for Console {
@@ -76,63 +85,19 @@ impl Console {
 
     /// Tables for one request, which must write a row of the audit log before any other write.
     pub(crate) fn tables(&self) -> Result<Tables, Failure> {
-        Ok(self.0.tables.for_next_command()?)
+        Ok(self.tables.for_next_command()?)
     }
 
     /// True if the operator has the role. A page without a right says so; a write is refused by AWS.
     pub(crate) async fn has(&self, role: Role) -> Result<bool, Failure> {
-        let roles = self.0.roles.get_or_try_init(|| async {
+        let roles = self.roles.get_or_try_init(|| async {
             let tables = self.tables()?;
             roles(&tables).await
         });
         Ok(roles.await?.contains(&role))
     }
 
-    pub(crate) fn env(&self) -> &Env {
-        &self.0.env
-    }
-
     pub(crate) fn now(&self) -> Timestamp {
-        self.0.clock.now()
-    }
-
-    pub(crate) fn clock(&self) -> &Clock {
-        &self.0.clock
-    }
-
-    pub(crate) fn access(&self) -> &Access {
-        &self.0.access
-    }
-
-    pub(crate) fn screens(&self) -> &Screens {
-        &self.0.screens
-    }
-
-    pub(crate) fn listings(&self) -> &Listings {
-        &self.0.listings
-    }
-
-    pub(crate) fn minting(&self) -> &Minting {
-        &self.0.minting
-    }
-
-    pub(crate) fn uploads(&self) -> &Uploads {
-        &self.0.uploads
-    }
-
-    pub(crate) fn sent_forms(&self) -> &SentForms {
-        &self.0.sent_forms
-    }
-
-    pub(crate) fn kept_pages(&self) -> &KeptPages {
-        &self.0.kept_pages
-    }
-
-    pub(crate) fn freezes(&self) -> &Freezes {
-        &self.0.freezes
-    }
-
-    pub(crate) fn authority(&self) -> &str {
-        &self.0.authority
+        self.clock.now()
     }
 }

@@ -100,7 +100,7 @@ pub use header::{
     ALTERNATES, Algorithm, Header, InvalidHeader, LeftOut, OtherDraw, Period, Prize, publishable,
 };
 pub use instant::{LoggedDay, PlanFiles, PlanResult, PrizeRow, Stop, VerifiedPlan, rows_csv};
-pub use log::{Event, Log, LoggedPlace, SKIP_REASONS, Step};
+pub use log::{Event, Log, LoggedPlace, Step};
 pub use opening::{InvalidOpening, Opening, Salt};
 pub use order::Place;
 pub use page::escaped;

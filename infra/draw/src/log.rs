@@ -15,7 +15,7 @@ const MIN_PAUSE: TimeDelta = TimeDelta::minutes(1);
 const MAX_CALLS: usize = 3;
 
 /// Reasons of a skip: three of the rules, then those that operators give with an inspector.
-pub const SKIP_REASONS: [&str; 11] = [
+const SKIP_REASONS: [&str; 11] = [
     HAS_PRIZE,
     "erased",
     "phone_deleted",
@@ -66,7 +66,7 @@ pub struct LoggedPlace {
 pub struct Step {
     pub at: DateTime<FixedOffset>,
     pub is: Event,
-    /// One of [`SKIP_REASONS`].
+    /// One of `SKIP_REASONS`.
     pub reason: Option<String>,
     /// Witness of a skip; `None` where the rules decide.
     pub inspector: Option<String>,

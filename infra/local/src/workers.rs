@@ -14,11 +14,10 @@ use common::lock::Mutex;
 use common::runtime::event_handler::EventHandler;
 use common::runtime::sqs_batch::{SqsBatchResponse, SqsEvent, SqsMessage};
 use count_changes::CountChanges;
-use count_changes::stream_batch::StreamBatchResponse;
 use deliver_events::DeliverEvents;
 use form_urlencoded::byte_serialize;
 use mark_receipt_uploaded::{MarkReceiptUploaded, StorageEvent};
-use publish_events::{PublishEvents, PublishResponse};
+use publish_events::PublishEvents;
 use serde_json::{Value, json};
 use settle_partners::SettlePartners;
 use settle_receipts::SettleReceipts;
@@ -110,16 +109,21 @@ pub fn start(
     )?);
     let counter = background("count-changes")?;
     let function = Arc::new(CountChanges::connect(&counter)?);
-    let readers = stream_readers(&counter.env);
-    workers.extend(
-        readers
-            .into_iter()
-            .map(|reader| until_stopped(stop, read_stream(reader, Arc::clone(&function)))),
-    );
+    for reader in stream_readers(&counter.env) {
+        let function = Arc::clone(&function);
+        let reading = read_stream(reader, function, |reply| {
+            reply.batch_item_failures.is_empty()
+        });
+        workers.push(until_stopped(stop, reading));
+    }
     let publisher = background("publish-events")?;
     let function = Arc::new(PublishEvents::connect(&publisher)?);
-    let reader = published_changes(&publisher.env);
-    workers.extend(reader.map(|reader| until_stopped(stop, read_stream(reader, function))));
+    if let Some(reader) = published_changes(&publisher.env) {
+        let reading = read_stream(reader, function, |reply| {
+            reply.batch_item_failures.is_empty()
+        });
+        workers.push(until_stopped(stop, reading));
+    }
     Ok(workers)
 }
 
@@ -329,27 +333,12 @@ fn reader(env: &Env, table: &'static str, options: StreamOptions) -> Option<Stre
     StreamReader::new(&url.unwrap_or_default(), table, options)
 }
 
-trait StreamReply {
-    fn is_complete(&self) -> bool;
-}
-
-impl StreamReply for StreamBatchResponse {
-    fn is_complete(&self) -> bool {
-        self.batch_item_failures.is_empty()
-    }
-}
-
-impl StreamReply for PublishResponse {
-    fn is_complete(&self) -> bool {
-        self.batch_item_failures.is_empty()
-    }
-}
-
 /// A failed batch comes again whole.
-async fn read_stream<F: EventHandler>(mut reader: StreamReader, function: Arc<F>)
-where
-    F::Reply: StreamReply,
-{
+async fn read_stream<F: EventHandler>(
+    mut reader: StreamReader,
+    function: Arc<F>,
+    is_complete: fn(&F::Reply) -> bool,
+) {
     loop {
         let batch = reader
             .read()
@@ -363,7 +352,7 @@ where
         if function
             .handle(batch)
             .await
-            .is_ok_and(|reply| reply.is_complete())
+            .is_ok_and(|reply| is_complete(&reply))
         {
             reader.confirm();
         } else {

@@ -2,23 +2,12 @@
 
 use crate::prelude::*;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    Viewer,
-    Reviewer,
-    Operator,
-    Admin,
-}
-
-impl Role {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Viewer => "viewer",
-            Self::Reviewer => "reviewer",
-            Self::Operator => "operator",
-            Self::Admin => "admin",
-        }
+common::text_enum! {
+    pub enum Role {
+        Viewer = "viewer",
+        Reviewer = "reviewer",
+        Operator = "operator",
+        Admin = "admin",
     }
 }
 

@@ -150,13 +150,7 @@ impl Tables {
     }
 
     pub async fn entrant_id(&self, scope: &Scope, phone: &Phone) -> Result<EntrantId> {
-        Ok(self
-            .secrets()
-            .version_for_phones()
-            .await?
-            .secret
-            .consumer(scope, phone.clone())
-            .id)
+        Ok(self.secrets().consumer(scope, phone.clone()).await?.id)
     }
 
     /// The time zone of a scope's campaign.

@@ -50,26 +50,14 @@ pub struct ListedEndpoint {
     pub waiting: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Standing {
-    Unproven,
-    Active,
-    Failing,
-    /// Failing for days: one event an hour is tried.
-    Suspended,
-    Stopped,
-}
-
-impl Standing {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Unproven => "unproven",
-            Self::Active => "active",
-            Self::Failing => "failing",
-            Self::Suspended => "suspended",
-            Self::Stopped => "stopped",
-        }
+common::text_enum! {
+    pub enum Standing {
+        Unproven = "unproven",
+        Active = "active",
+        Failing = "failing",
+        /// Failing for days: one event an hour is tried.
+        Suspended = "suspended",
+        Stopped = "stopped",
     }
 }
 

@@ -153,14 +153,14 @@ async fn issue(console: Console, Named(scope): Named<Scope>, form: Form) -> Page
     };
     let (tables, now) = (console.tables()?, console.now());
     let issue = async { keys::issue(&tables, &scope, label, per_minute, valid_for, now).await };
-    let issued = console.sent_forms().once(&form, issue).await?;
+    let issued = console.sent_forms.once(&form, issue).await?;
     let told = shown_once(&console, &issued, html! {});
     Ok(page_with_key(&console, &scope, told).await)
 }
 
 fn shown_once(console: &Console, issued: &IssuedKey, more: Markup) -> Markup {
     let record = &issued.record;
-    let is_staging = matches!(Stage::from_env(console.env()), Ok(Stage::Staging));
+    let is_staging = matches!(Stage::from_env(&console.env), Ok(Stage::Staging));
     html! {
         p.good role="status" { "The key " (record.key_id) ". It is shown only now: store it on the caller's server." }
         p.row { code #issued.whole-word { (issued.key) } button type="button" hidden data-copy="issued" { "Copy" } }
@@ -233,7 +233,7 @@ async fn set_limit(console: Console, Named(scope): Named<Scope>, form: Form) -> 
     let tables = console.tables()?;
     let key = found(&tables, &scope, form.get("key")).await?;
     let set = keys::set_per_minute(&tables, &key.key_id, per_minute, console.now());
-    let changed = console.sent_forms().once(&form, set).await?;
+    let changed = console.sent_forms.once(&form, set).await?;
     let told = html! { p.good role="status" { (keys::limit_in_words(&changed)) "." } };
     page(&console, &scope, told).await
 }
@@ -243,7 +243,7 @@ async fn roll(console: Console, Named(scope): Named<Scope>, form: Form) -> PageR
     let (tables, now) = (console.tables()?, console.now());
     let key = found(&tables, &scope, form.get("key")).await?;
     let roll = async { keys::roll(&tables, &key.key_id, old_valid_for, now).await };
-    let RolledKey { new, old } = console.sent_forms().once(&form, roll).await?;
+    let RolledKey { new, old } = console.sent_forms.once(&form, roll).await?;
     let until = or_dash(old.valid_until.map(|until| zoned_time(until, new.zone)));
     let more = html! { p { "The old key " (old.key_id) " works until " (until) "." } };
     let told = shown_once(&console, &new, more);

@@ -56,6 +56,17 @@ pub(crate) async fn answer(request: Request, next: Next) -> Response {
 /// `{environment}`.
 pub(crate) struct Named<T>(pub(crate) T);
 
+impl<T> Named<(CampaignSlug, Environment, T)> {
+    pub(crate) fn names(self) -> (Scope, T) {
+        let Self((campaign, environment, name)) = self;
+        let scope = Scope {
+            campaign,
+            environment,
+        };
+        (scope, name)
+    }
+}
+
 impl<S: Send + Sync, T> FromRequestParts<S> for Named<T>
 where
     Path<T>: FromRequestParts<S>,

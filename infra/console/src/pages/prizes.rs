@@ -99,11 +99,8 @@ fn words(status: WinStatus) -> String {
     }
 }
 
-async fn find(tables: &Tables, Named((campaign, environment, id)): OfWinner) -> PageResult<Winner> {
-    let scope = Scope {
-        campaign,
-        environment,
-    };
+async fn find(tables: &Tables, named: OfWinner) -> PageResult<Winner> {
+    let (scope, id) = named.names();
     let winner = prizes::find(tables, &id.to_string()).await?;
     match winner.win.scope == scope {
         true => Ok(winner),

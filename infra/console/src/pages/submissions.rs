@@ -151,7 +151,7 @@ async fn list(console: Console, Named(scope): Named<Scope>, Query(query): Query)
         Some((name, from)) => (name.to_owned(), from.parse().unwrap_or(0)),
         None => (String::new(), 0),
     };
-    let mut kept = console.listings().find(&scope, &filter, &name);
+    let mut kept = console.listings.find(&scope, &filter, &name);
     let is_gone = kept.is_none() && !name.is_empty();
     let records = match filter.is_indexed() || kept.is_some() {
         true => Some(0),
@@ -195,7 +195,7 @@ async fn begin(
 ) -> Result<(String, Arc<KeptListing>), Failure> {
     let mut listing = Listing::begin(tables, scope, filter).await?;
     listing.read_on().await?;
-    Ok(console.listings().keep(scope, filter.clone(), listing))
+    Ok(console.listings.keep(scope, filter.clone(), listing))
 }
 
 async fn filter_form(tables: &Tables, scope: &Scope, filter: &Filter) -> PageResult<Markup> {
@@ -287,10 +287,10 @@ async fn read_more(
     let filter = filter_of(&form)?;
     let name = form.get("list");
     // The page says so if it is gone.
-    if let Some(kept) = console.listings().find(&scope, &filter, name) {
+    if let Some(kept) = console.listings.find(&scope, &filter, name) {
         let read = kept.listing.lock().await.read_on().await;
         // It misses records, and would not say so.
-        read.inspect_err(|_| console.listings().forget(name))?;
+        read.inspect_err(|_| console.listings.forget(name))?;
     }
     let mut next = address(&scope, &filter, &cursor(name, 0));
     if form.get(ON) == ON {
@@ -441,7 +441,7 @@ async fn export_csv(
         .flatten()
         .collect::<Result<_, _>>()?;
     let texts = stream::iter(first).map(Ok).chain(texts);
-    let texts = texts.inspect(move |_| console.access().used(console.now()));
+    let texts = texts.inspect(move |_| console.access.used(console.now()));
     let name = format!("submissions-{}-{}.csv", scope.campaign, scope.environment);
     let body = Body::from_stream(texts.map(|text| text.map_err(io::Error::other)));
     Ok(download(&name, CSV, body))

@@ -170,7 +170,7 @@ async fn add(console: Console, Named(scope): Named<Scope>, form: Form) -> PageRe
     };
     let (tables, now) = (console.tables()?, console.now());
     let add = webhooks::add(&tables, &scope, new, now);
-    let added = console.sent_forms().once(&form, add).await?;
+    let added = console.sent_forms.once(&form, add).await?;
     let told = html! {
         (shown_once(&added.secret))
         p { "Once the brand has put it in, test the endpoint: it gets events after a test that succeeds." }
@@ -257,7 +257,7 @@ async fn replay(console: Console, Named(scope): Named<Scope>, form: Form) -> Pag
     let tables = console.tables()?;
     let endpoints = [webhooks::find(&tables, &scope, form.get("endpoint")).await?];
     let send = replay_as_asked(&console, &tables, &scope, &endpoints, &form);
-    let told = console.sent_forms().once(&form, send).await?;
+    let told = console.sent_forms.once(&form, send).await?;
     page(&console, &scope, html! { p.good role="status" { (told) } }).await
 }
 
@@ -277,7 +277,7 @@ async fn replay_as_asked(
         ("", from) => {
             let zone = tables.zone(scope).await?;
             let period = Period::parse(from, form.get("to"), zone, now)?;
-            let sent = webhooks::replay_period_unseen(tables, endpoints, &period, console.clock());
+            let sent = webhooks::replay_period_unseen(tables, endpoints, &period, &console.clock);
             format!("Events that are sent again: {}.", grouped(sent.await?))
         }
         (event, "") => {

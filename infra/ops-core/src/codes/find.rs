@@ -4,26 +4,15 @@ use common::domain::resolved_code::ResolvedCode;
 use super::book;
 use crate::prelude::*;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    Unused,
-    Held,
-    Redeemed,
-    /// Voided, and no submission has the code.
-    Void,
-    /// Being minted, or interrupted.
-    Reserved,
-}
-
-impl State {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Unused => "unused",
-            Self::Held => "held",
-            Self::Redeemed => "redeemed",
-            Self::Void => "void",
-            Self::Reserved => "reserved",
-        }
+common::text_enum! {
+    pub enum State {
+        Unused = "unused",
+        Held = "held",
+        Redeemed = "redeemed",
+        /// Voided, and no submission has the code.
+        Void = "void",
+        /// Being minted, or interrupted.
+        Reserved = "reserved",
     }
 }
 

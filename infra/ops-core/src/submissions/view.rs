@@ -318,7 +318,7 @@ fn settling(settling: &PendingSettlement) -> Value {
             "may_have_redeemed": partner.maybe_redeemed,
             "unanswered_since": partner.unanswered_since,
         },
-        "assignee": assignee(settling.assignee),
+        "assignee": settling.assignee,
         "next_step_at": Some(settling.next_step_at).filter(|_| !is_waiting),
         "waiting_since": Some(settling.next_step_at).filter(|_| is_waiting),
         "under_way": settling.attempts_started > 0,
@@ -332,11 +332,4 @@ fn settling(settling: &PendingSettlement) -> Value {
         "prize": settling.prize,
         "anomaly": settling.anomaly.as_ref().map(|anomaly| &anomaly.summary),
     })
-}
-
-fn assignee(assignee: Assignee) -> &'static str {
-    match assignee {
-        Assignee::Service => "service",
-        Assignee::Operator => "operator",
-    }
 }

@@ -39,7 +39,7 @@ struct Filled {
 }
 
 async fn new(console: Console, Query(query): Query) -> PageResult<Response> {
-    if let Some(page) = console.kept_pages().find(&query) {
+    if let Some(page) = console.kept_pages.find(&query) {
         return Ok(page.into_response());
     }
     let typed = match query.get("like") {
@@ -61,7 +61,7 @@ async fn edit(
     Named(slug): Named<CampaignSlug>,
     Query(query): Query,
 ) -> PageResult<Response> {
-    if let Some(page) = console.kept_pages().find(&query) {
+    if let Some(page) = console.kept_pages.find(&query) {
         return Ok(page.into_response());
     }
     let stored = stored(&console.tables()?, &slug).await?;
@@ -327,10 +327,7 @@ impl Filled {
 
     /// The page after the form, to which a browser can go back.
     fn kept_page(&self, console: &Console, page: Html<String>) -> Response {
-        console
-            .kept_pages()
-            .keep(&self.path(), page)
-            .into_response()
+        console.kept_pages.keep(&self.path(), page).into_response()
     }
 
     fn file_page(&self, file: &CampaignFile) -> PageResult {
@@ -353,7 +350,7 @@ impl Filled {
         question: &Question,
         is_refused: bool,
     ) -> PageResult {
-        let notes = plan.notes(console.now(), PartnerConcurrency::from_env(console.env())?);
+        let notes = plan.notes(console.now(), PartnerConcurrency::from_env(&console.env)?);
         let (title, button) = match plan.change {
             Change::Created => ("The campaign is new", "Create the campaign"),
             Change::Updated => ("This changes", "Apply the change"),
@@ -421,6 +418,6 @@ fn told_of(meanwhile: &Meanwhile, zone: Tz) -> Markup {
 }
 
 fn port(console: &Console) -> &str {
-    let port = console.authority().rsplit(':').next();
+    let port = console.authority.rsplit(':').next();
     port.unwrap_or_default()
 }

@@ -137,7 +137,7 @@ async fn upload(
     };
     let name = hex::encode(random::bytes::<8>());
     let address = upload_path(&scope, &name);
-    console.uploads().keep(name, upload);
+    console.uploads.keep(name, upload);
     Ok(Redirect::to(&address))
 }
 
@@ -150,7 +150,7 @@ async fn check_file(
 ) -> Result<Checked, Failure> {
     let (runtime, console) = (Handle::current(), console.clone());
     let checking = task::spawn_blocking(move || {
-        let is_used = |_| console.access().used(console.now());
+        let is_used = |_| console.access.used(console.now());
         runtime.block_on(check(&tables, &scope, &request, is_used))
     });
     checking
@@ -231,15 +231,9 @@ fn in_file(failure: Failure, file_name: &str) -> Failure {
     failure
 }
 
-async fn show(
-    console: Console,
-    Named((campaign, environment, name)): Named<(CampaignSlug, Environment, String)>,
-) -> PageResult {
-    let scope = Scope {
-        campaign,
-        environment,
-    };
-    let upload = console.uploads().find(&scope, &name)?;
+async fn show(console: Console, named: Named<(CampaignSlug, Environment, String)>) -> PageResult {
+    let (scope, name) = named.names();
+    let upload = console.uploads.find(&scope, &name)?;
     let progress = upload.progress.lock().clone();
     let is_running = matches!(progress, Progress::Running);
     let content = html! {
@@ -310,13 +304,10 @@ fn done(imported: &Imported) -> Markup {
 /// The work goes on when the browser leaves the page.
 async fn start(
     console: Console,
-    Named((campaign, environment, name)): Named<(CampaignSlug, Environment, String)>,
+    named: Named<(CampaignSlug, Environment, String)>,
 ) -> PageResult<Redirect> {
-    let scope = Scope {
-        campaign,
-        environment,
-    };
-    let upload = console.uploads().find(&scope, &name)?;
+    let (scope, name) = named.names();
+    let upload = console.uploads.find(&scope, &name)?;
     let is_first = {
         let mut progress = upload.progress.lock();
         let is_first = matches!(*progress, Progress::Checked) && !upload.checked.is_known();
@@ -330,7 +321,7 @@ async fn start(
         task::spawn(async move {
             let show = |done| {
                 upload.done.store(done, Ordering::Relaxed);
-                console.access().used(console.now());
+                console.access.used(console.now());
             };
             let Upload {
                 scope,

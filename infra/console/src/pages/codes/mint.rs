@@ -118,13 +118,13 @@ async fn reserve(console: Console, Named(scope): Named<Scope>, form: Form) -> Pa
         let reserved = mint::record_and_reserve(&tables, &scope, &request, now).await;
         reserved.map_err(in_fields)
     };
-    let reservation = console.sent_forms().once(&form, reserve).await?;
+    let reservation = console.sent_forms.once(&form, reserve).await?;
     let name = reservation.batch.name.clone();
     let minted = Minted {
         reservation,
         file: MintedFile::NotDownloaded,
     };
-    let minting = console.minting();
+    let minting = &console.minting;
     minting
         .0
         .lock()
@@ -144,7 +144,7 @@ async fn minted(console: Console, Named(scope): Named<Scope>, Query(query): Quer
     let scope = code_scope(&tables, scope).await?;
     let book = book::read(&tables.code_books, &scope).await?;
     let batch = existing_batch(&book, query.get("batch"))?;
-    let minted = console.minting().find(&(scope.clone(), batch.name.clone()));
+    let minted = console.minting.find(&(scope.clone(), batch.name.clone()));
     let is_downloading = matches!(&minted, Some(minted) if minted.file == MintedFile::Downloading);
     let content = html! {
         (facts(&[
@@ -264,7 +264,7 @@ async fn reserved(
     let key = (scope, form.get("batch").to_owned());
     // The page says how the batch stands.
     let elsewhere = || Redirect::to(&minted_path(&key.0, &key.1));
-    Ok(match console.minting().find(&key) {
+    Ok(match console.minting.find(&key) {
         Some(minted) => Ok((key, minted)),
         None => Err(elsewhere()),
     })
@@ -279,7 +279,7 @@ async fn download_codes(
         Ok(reserved) => reserved,
         Err(elsewhere) => return Ok(elsewhere.into_response()),
     };
-    let minting = console.minting().clone();
+    let minting = console.minting.clone();
     {
         let mut all = minting.0.lock();
         let file = all.get_mut(&key).map(|minted| &mut minted.file);
@@ -309,7 +309,7 @@ async fn download_codes(
     let body = stream::unfold((taken, progress), move |(mut taken, mut progress)| {
         let console = console.clone();
         async move {
-            console.access().used(console.now());
+            console.access.used(console.now());
             match taken.recv().await? {
                 Ok(Some(part)) => Some((Ok(part), (taken, progress))),
                 Ok(None) => {
@@ -376,7 +376,7 @@ async fn activate(
     if existing_batch(&book, &key.1)?.status != BatchStatus::Reserved {
         return Ok(Redirect::to(&minted_path(&key.0, &key.1)));
     }
-    let is_downloaded = match console.minting().find(&key) {
+    let is_downloaded = match console.minting.find(&key) {
         Some(minted) => minted.file == MintedFile::Downloaded,
         None => last_download(&tables, &key, now).await?.is_some(),
     };
@@ -386,7 +386,7 @@ async fn activate(
     }
     mint::record_step(&tables, &key.0, &key.1, "code.activate", now).await?;
     mint::activate(&tables.code_books, &key.0, &key.1).await?;
-    console.minting().0.lock().remove(&key);
+    console.minting.0.lock().remove(&key);
     Ok(Redirect::to(&minted_path(&key.0, &key.1)))
 }
 
@@ -400,7 +400,7 @@ async fn withdraw(
         Err(elsewhere) => return Ok(elsewhere),
     };
     // First, so that no other request makes it valid meanwhile.
-    let removed = console.minting().0.lock().remove(&key);
+    let removed = console.minting.0.lock().remove(&key);
     if let Some(Minted { reservation, .. }) = removed {
         let (tables, now) = (console.tables()?, console.now());
         mint::record_step(&tables, &key.0, &key.1, "code.withdraw", now).await?;

@@ -57,7 +57,7 @@ pub(super) async fn notice(
     scope: &Scope,
     zone: Tz,
 ) -> PageResult<Markup> {
-    let own = console.freezes().look(scope, |freeze| {
+    let own = console.freezes.look(scope, |freeze| {
         let words = match &freeze.state {
             FreezeState::Working(_) => "is under way",
             FreezeState::Asking(_) => "waits for your answer",
@@ -103,7 +103,7 @@ async fn form(console: Console, Named(scope): Named<Scope>) -> PageResult {
         ));
     }
     let mut failed = None;
-    console.freezes().look(&scope, |freeze| {
+    console.freezes.look(&scope, |freeze| {
         if let FreezeState::Failed(_) = freeze.state {
             failed = Some(freeze.form.clone());
         }
@@ -136,7 +136,7 @@ async fn begin(console: Console, Named(scope): Named<Scope>, form: Form) -> Page
     };
     let name = plan.name.clone();
     match console
-        .freezes()
+        .freezes
         .start(&console, &draw, campaign, plan, folder)
         .await
     {
@@ -166,7 +166,7 @@ async fn under_way(console: Console, named: InDraw) -> PageResult<Response> {
     let (scope, name) = named.names();
     let now = console.now();
     let zone = console.tables()?.zone(&scope).await?;
-    let shown = console.freezes().look(&scope, |freeze| {
+    let shown = console.freezes.look(&scope, |freeze| {
         (freeze.form.name == name.as_str()).then(|| freeze_page(&scope, freeze, zone, now))
     });
     Ok(match shown.flatten() {
@@ -230,8 +230,8 @@ fn question(read: &ReadFreeze, path: &str, attempt: &Markup, zone: Tz, now: Time
 async fn answer(console: Console, named: InDraw, form: Form) -> PageResult<Response> {
     let (scope, name) = named.names();
     let is_own = |freeze: &Freeze| freeze.form.name == name.as_str();
-    if console.freezes().look(&scope, is_own) == Some(true) {
-        let (freezes, attempt) = (console.freezes(), form.get("attempt"));
+    if console.freezes.look(&scope, is_own) == Some(true) {
+        let (freezes, attempt) = (&console.freezes, form.get("attempt"));
         if form.get("answer") == "stop" {
             freezes.give_up(&console, &scope, attempt).await?;
             // It can have been too late.
@@ -259,7 +259,7 @@ async fn publish(console: Console, named: InDraw) -> PageResult<Response> {
     let plan = FreezePlan::recorded(&scope, &draw, campaign.timezone, output)?;
     match draws::freeze::begin(&tables, &campaign, plan, now).await? {
         draws::freeze::BegunFreeze::Recorded(recorded) => {
-            recorded.publish(&tables, console.clock()).boxed().await?;
+            recorded.publish(&tables, &console.clock).boxed().await?;
         }
         // The record is gone.
         draws::freeze::BegunFreeze::Locked(locked) => {

@@ -86,7 +86,7 @@ impl Freezes {
             let freezes = self.clone();
             let attempt: Attempt = hex::encode(random::bytes::<16>());
             let of = (scope.clone(), attempt.clone());
-            let clock = console.clock().clone();
+            let clock = console.clock.clone();
             let work = Work::begin("Reading the entries", async move |mut line, stopped| {
                 let begun = begin(&tables, &campaign, plan, clock.now()).await;
                 let locked = match begun {
@@ -158,7 +158,7 @@ impl Freezes {
                 return Ok(());
             }
         };
-        let (freezes, clock) = (self.clone(), console.clock().clone());
+        let (freezes, clock) = (self.clone(), console.clock.clone());
         let of = (scope.clone(), freeze.attempt.clone());
         let doing = "Writing the entries and their commitment to storage";
         let work = Work::begin(doing, async move |_, stopped| {

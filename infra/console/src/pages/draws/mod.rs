@@ -32,17 +32,6 @@ pub(crate) fn routes() -> Router<Console> {
 
 type InDraw = Named<(CampaignSlug, Environment, DrawName)>;
 
-impl InDraw {
-    fn names(self) -> (Scope, DrawName) {
-        let Self((campaign, environment, name)) = self;
-        let scope = Scope {
-            campaign,
-            environment,
-        };
-        (scope, name)
-    }
-}
-
 pub(super) fn path_of_draw(scope: &Scope, name: &DrawName) -> String {
     format!("{}/draws/{name}", path_of(scope))
 }

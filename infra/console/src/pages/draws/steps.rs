@@ -114,7 +114,7 @@ async fn run_draw(console: Console, named: InDraw, form: Form) -> PageResult<Res
         &scope,
         &draw,
         source,
-        console.clock(),
+        &console.clock,
         &mut terminal,
     );
     running.boxed().await?;

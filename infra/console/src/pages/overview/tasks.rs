@@ -161,7 +161,7 @@ async fn backlog(
     }
     if let Some(partner) = &campaign.partner {
         let waiting = Waiting::count(tables, scope, Dependency::Partner, now).await?;
-        let concurrency = PartnerConcurrency::from_env(console.env())?;
+        let concurrency = PartnerConcurrency::from_env(&console.env)?;
         let seconds = waiting.answer_seconds(&tables.campaigns.list().await?);
         told.push(match waiting.in_all() {
             0 => "No submission is due at a partner; those that are tried again later are not counted.".to_owned(),

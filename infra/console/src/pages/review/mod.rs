@@ -107,7 +107,7 @@ async fn review(console: Console, Named(scope): Named<Scope>, Query(query): Quer
     // Fails for an unknown campaign.
     let campaign = tables.campaign(&scope.campaign).await?;
     let by = tables.audit.operator_name().await?;
-    let screen = console.screens().open(scope.clone(), &by, now);
+    let screen = console.screens.open(scope.clone(), &by, now);
     let said = match query.get("id") {
         "" => None,
         id => first(&tables, &campaign, &screen, id, now).await?,
@@ -190,7 +190,7 @@ impl ScreenRequest {
     fn from_form(console: &Console, form: &Form) -> Result<Self, Failure> {
         let (tables, now) = (console.tables()?, console.now());
         Ok(Self {
-            screen: console.screens().find(form.get("screen"), now)?,
+            screen: console.screens.find(form.get("screen"), now)?,
             locks: tables.review_locks()?,
             tables,
             now,
@@ -461,7 +461,7 @@ async fn photo(
     console: Console,
     Named((_, _, screen, id)): Named<(CampaignSlug, Environment, String, SubmissionId)>,
 ) -> Reply<Response> {
-    let screen = console.screens().find(&screen, console.now())?;
+    let screen = console.screens.find(&screen, console.now())?;
     let photo = screen.photo(id).ok_or_else(|| {
         let gone = "This photo is not shown any more.".to_owned();
         Refusal(StatusCode::NOT_FOUND, gone)

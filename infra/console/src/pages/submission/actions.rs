@@ -293,7 +293,7 @@ async fn set_blocked(
         let decision = phones::decision(&tables, why, now).await?;
         let slug = &submission.scope.campaign;
         let set = record_and_set_blocked(&tables, slug, &phone, blocked, &decision);
-        let changed = console.sent_forms().once(&form, set).await?;
+        let changed = console.sent_forms.once(&form, set).await?;
         let word = match (blocked, changed) {
             (true, true) => "is blocked",
             (true, false) => "was blocked already",
