@@ -10,11 +10,10 @@ use common::aws::deployment_secret::{self, DeploymentSecrets};
 use common::config::Env;
 use common::domain::codebook::BatchStatus;
 use common::domain::scope::Environment;
-use common::runtime::http_handler::{ApiHandler, AppContext, Endpoint, HttpHandler, Responder};
+use common::runtime::http_handler::{ApiHandler, Endpoint, HttpHandler};
 use common::store::code_books::{self, CodeBooks};
-use common::telemetry::Telemetry;
 use create_submission::CreateSubmission;
-use local::stack::{Options, as_function};
+use local::stack::Options;
 use lookup_submissions::LookupSubmissions;
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, phone};
@@ -30,12 +29,7 @@ const ENDPOINT: &str = "AWS_ENDPOINT_URL_SECRETS_MANAGER";
 
 /// Starts a function with this Secrets Manager.
 async fn start<O: Endpoint>(service: &Service, secrets: &Interceptor) -> ApiHandler<O> {
-    let env = as_function(&service.env, O::ROUTE.function);
-    let env = secrets.in_front_of_all(&[ENDPOINT], &env).await;
-    let frame = Responder::from_env(&env, service.clock.clone(), Telemetry::Off)
-        .expect("a whole environment");
-    let function = ApiHandler::<O>::new(AppContext::new(env, frame).expect("a whole environment"));
-    let function = function.expect("a whole environment");
+    let function = service.behind(secrets, &[ENDPOINT]).await.endpoint::<O>();
     function.prepare().await;
     function
 }
@@ -55,13 +49,9 @@ async fn post(
     path: &str,
     body: &Value,
 ) -> Reply {
-    let attempt = hex::encode(body.to_string()).chars().take(64).collect();
-    let headers = [
-        ("content-type", "application/json".to_owned()),
-        ("idempotency-key", attempt),
-    ];
+    let attempt: String = hex::encode(body.to_string()).chars().take(64).collect();
     let path = format!("/api/v1/{path}");
-    let event = event::of("POST", &path, &headers, Some(body), &campaign.live_key);
+    let event = event::posted(&path, body, &attempt, &campaign.live_key);
     event::reply(&event::answer(function, &event).await)
 }
 

@@ -1,6 +1,5 @@
 //! Environments of a function as separate processes, which share nothing in memory.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use common::clock::Clock;
@@ -12,7 +11,6 @@ use futures_util::stream::{self, StreamExt};
 use local::stack::Options;
 use serde_json::Value;
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
-use service_tests::environment::Environment as Process;
 use service_tests::event;
 use service_tests::fleet::{Fleet, Routing};
 use service_tests::interceptor::{Disturbance, Interceptor};
@@ -21,10 +19,7 @@ use service_tests::service::Service;
 use service_tests::template::file_text;
 use service_tests::text::{fields, parse_json, text_of};
 
-fn fleet(function: &'static str, service: &Service, routing: Routing) -> Fleet {
-    let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
-    Fleet::new(program, &[function], service.variables.clone(), routing)
-}
+use crate::process::{fleet, line_after, start};
 
 /// Admitted requests of `requests`.
 async fn admitted(fleet: &Fleet, environments: usize, key: &str, requests: usize) -> usize {
@@ -242,17 +237,13 @@ async fn refusals_and_replays_cost_what_the_capacity_page_says() {
 #[tokio::test]
 async fn every_line_of_the_log_names_whose_request_it_was() {
     let campaign = TestCampaign::plain().await;
-    let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
-    let mut environment = Process::start(
-        &program,
-        &["create-submission"],
-        &campaign.service.variables,
-    )
-    .await;
+    let mut environment = start("create-submission", &campaign.service.variables).await;
     let slug = campaign.config.slug.as_str();
-    let mut line = async |key: &str, headers: &[(&str, String)]| {
-        let body = body(&phone(1), &campaign.code(0));
-        let event = event::of("POST", "/api/v1/submissions", headers, Some(&body), key);
+    let mut line = async |key: &str, named: Option<&str>| {
+        let mut event = event::entry(&body(&phone(1), &campaign.code(0)), key);
+        if let Some(slug) = named {
+            event["headers"]["svc-campaign"] = slug.into();
+        }
         let answer = environment.invoke(&event).await.expect("an answer");
         let line = parse_json(&environment.next_line().await);
         assert_eq!(
@@ -273,19 +264,14 @@ async fn every_line_of_the_log_names_whose_request_it_was() {
         campaign.issue(Environment::Test, 0).await,
     ];
     campaign.revoke(&revoked).await;
-    let other = [("svc-campaign", "another".to_owned())];
-    let json = [
-        ("content-type", "application/json".to_owned()),
-        ("idempotency-key", fresh_key()),
-    ];
 
-    let unknown = line("svc_test_0123456789abcdef", &[]).await;
+    let unknown = line("svc_test_0123456789abcdef", None).await;
     assert_eq!(whose(&unknown), ["", "", "", "key_unknown"]);
     let refused = [
-        (line(&revoked, &[]).await, &revoked, "key_revoked"),
-        (line(&used_up, &[]).await, &used_up, "rate_limited"),
+        (line(&revoked, None).await, &revoked, "key_revoked"),
+        (line(&used_up, None).await, &used_up, "rate_limited"),
         (
-            line(&campaign.test_key, &other).await,
+            line(&campaign.test_key, Some("another")).await,
             &campaign.test_key,
             "campaign_mismatch",
         ),
@@ -293,7 +279,7 @@ async fn every_line_of_the_log_names_whose_request_it_was() {
     for (line, key, outcome) in refused {
         assert_eq!(whose(&line), [slug, "test", &key_id(key), outcome]);
     }
-    let entered = line(&campaign.test_key, &json).await;
+    let entered = line(&campaign.test_key, None).await;
     assert_eq!(
         whose(&entered),
         [slug, "test", &key_id(&campaign.test_key), "entered"]
@@ -308,15 +294,10 @@ async fn every_line_of_the_log_names_whose_request_it_was() {
 #[tokio::test]
 async fn requests_beyond_a_keys_rate_limit_are_not_counted_as_guesses() {
     let campaign = TestCampaign::plain().await;
-    let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
-    let mut environment =
-        Process::start(&program, &["get-campaign"], &campaign.service.variables).await;
+    let mut environment = start("get-campaign", &campaign.service.variables).await;
     let used_up = campaign.issue(Environment::Live, 0).await;
-    environment
-        .invoke(&event::of("GET", "/api/v1/campaign", &[], None, &used_up))
-        .await
-        .expect("an answer");
-    let line = parse_json(&environment.next_line().await);
+    let event = event::of("GET", "/api/v1/campaign", &[], None, &used_up);
+    let line = line_after(&mut environment, &event).await;
     assert_eq!(fields(&line, "environment outcome"), "live rate_limited");
     for metric in ["RateLimited", "LiveRequests"] {
         assert_eq!(line.get(metric), None);
@@ -326,13 +307,7 @@ async fn requests_beyond_a_keys_rate_limit_are_not_counted_as_guesses() {
 #[tokio::test]
 async fn wrong_codes_are_counted_among_live_requests_alone() {
     let campaign = TestCampaign::plain().await;
-    let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
-    let mut environment = Process::start(
-        &program,
-        &["create-submission"],
-        &campaign.service.variables,
-    )
-    .await;
+    let mut environment = start("create-submission", &campaign.service.variables).await;
     let [wrong, right] = [campaign.code(1_000_000_000_000), campaign.code(1)];
     let unknown = "svc_live_0123456789abcdef".to_owned();
     for (key, code, counted) in [
@@ -341,14 +316,8 @@ async fn wrong_codes_are_counted_among_live_requests_alone() {
         (&campaign.test_key, &wrong, [None, None]),
         (&unknown, &wrong, [None, None]),
     ] {
-        let headers = [
-            ("content-type", "application/json".to_owned()),
-            ("idempotency-key", fresh_key()),
-        ];
-        let body = body(&phone(1), code);
-        let event = event::of("POST", "/api/v1/submissions", &headers, Some(&body), key);
-        environment.invoke(&event).await.expect("an answer");
-        let line = parse_json(&environment.next_line().await);
+        let event = event::entry(&body(&phone(1), code), key);
+        let line = line_after(&mut environment, &event).await;
         let found =
             ["WrongCode", "LiveRequests"].map(|metric| line.get(metric).and_then(Value::as_u64));
         assert_eq!(found, counted, "{line}");
@@ -376,18 +345,7 @@ async fn nothing_is_lost_when_environments_die_amid_throttling() {
     let enter = async |number: u32| {
         // Pairs of phones compete for one code.
         let (phone, code) = (phone(number), campaign.code(u64::from(number / 2)));
-        let headers = [
-            ("idempotency-key", fresh_key()),
-            ("content-type", "application/json".to_owned()),
-        ];
-        let body = body(&phone, &code);
-        let event = event::of(
-            "POST",
-            "/api/v1/submissions",
-            &headers,
-            Some(&body),
-            &campaign.test_key,
-        );
+        let event = event::entry(&body(&phone, &code), &campaign.test_key);
         if number.is_multiple_of(5) {
             fleet
                 .kill_during(

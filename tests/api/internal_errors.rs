@@ -1,6 +1,6 @@
 use insta::assert_snapshot;
 use serde_json::json;
-use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
+use service_tests::campaign::{TestCampaign, phone, plain};
 use service_tests::database_faults::Fault;
 use service_tests::receipts::id_of;
 use service_tests::service::Service;
@@ -45,15 +45,9 @@ async fn failure_hides_its_cause_and_the_same_request_goes_on() {
 #[tokio::test]
 async fn unreadable_record_is_unavailable_and_hides_no_other() {
     let campaign = TestCampaign::plain().await;
-    let sending = campaign
-        .live("POST", "/api/v1/submissions")
-        .header("idempotency-key", fresh_key());
-    let sending = sending.json(&body(&phone(1), &campaign.code(1)));
+    let sending = campaign.entry(&phone(1), &campaign.code(1));
     let id = id_of(&sending.clone().await);
-    let other = campaign
-        .live("POST", "/api/v1/submissions")
-        .header("idempotency-key", fresh_key());
-    let other = id_of(&other.json(&body(&phone(1), &campaign.code(2))).await);
+    let other = id_of(&campaign.entry(&phone(1), &campaign.code(2)).await);
     campaign.make_unreadable(&id).await;
     for refused in [campaign.read(&campaign.live_key, &id).await, sending.await] {
         assert_eq!(refused.status, 503, "{}", refused.text);

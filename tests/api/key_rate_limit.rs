@@ -5,10 +5,10 @@ use std::time::Duration;
 use common::clock::Clock;
 use common::domain::scope::Environment;
 use common::domain::timestamp::Timestamp;
-use futures_util::future::join_all;
 use insta::assert_snapshot;
 use local::stack::Options;
 use service_tests::campaign::{TestCampaign, plain};
+use service_tests::http::crowd;
 use service_tests::service::{NOON, Service};
 
 const CAMPAIGN: &str = "/api/v1/campaign";
@@ -88,8 +88,7 @@ async fn a_limit_admits_exactly_its_number_also_when_all_come_at_once() {
     let campaign = TestCampaign::at_noon().await;
     for limit in [5, 30] {
         let key = campaign.issue(Environment::Test, limit).await;
-        let replies =
-            join_all((0..40).map(|_| campaign.with_key(&key, "GET", CAMPAIGN).send())).await;
+        let replies = crowd((0..40).map(|_| campaign.with_key(&key, "GET", CAMPAIGN).send())).await;
         let admitted = replies.iter().filter(|reply| reply.status == 200).count();
         let refused = replies.iter().filter(|reply| reply.status == 429).count();
         assert_eq!(
@@ -121,7 +120,7 @@ async fn two_processes_together_admit_no_more_than_the_limit() {
         };
         campaign.with_key(&key, "GET", CAMPAIGN).send()
     });
-    let replies = join_all(sendings).await;
+    let replies = crowd(sendings).await;
     let admitted = replies.iter().filter(|reply| reply.status == 200).count();
     assert!((1..=CEILING).contains(&admitted), "{admitted} were let in");
     assert!(

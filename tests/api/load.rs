@@ -1,12 +1,13 @@
 //! Many clients with injected faults, from a seed that is printed.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use common::random;
 use service_tests::interceptor::Disturbance;
 use service_tests::load::{Plan, Report, run};
 use tokio::sync::{Mutex, MutexGuard};
+
+use crate::process::program;
 
 /// One crowd at a time: beside another one on a slow machine, calls take longer than their limit.
 pub(crate) async fn turn() -> MutexGuard<'static, ()> {
@@ -21,7 +22,7 @@ async fn crowd(clients: u32, most: u32, faults: Disturbance, killed_percent: u32
     let seed = given.unwrap_or_else(|| u64::from_le_bytes(random::bytes()));
     println!("SEED={seed}");
     let report = run(Plan {
-        program: PathBuf::from(env!("CARGO_BIN_EXE_environment")),
+        program: program(),
         seed,
         clients,
         lasting: Duration::from_secs(600),

@@ -1,7 +1,6 @@
 //! The runbook's query for all log lines about a submission.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use axum::http::StatusCode;
@@ -10,7 +9,7 @@ use axum::routing::post;
 use axum::{Json, Router};
 use common::aws::settle_queue::SettleMessage;
 use common::domain::campaign::Campaign;
-use local::stack::{Options, as_function};
+use local::stack::Options;
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
 use service_tests::environment::Environment as Process;
@@ -23,6 +22,8 @@ use service_tests::service::Service;
 use service_tests::serving::serve;
 use service_tests::template::file_text;
 use service_tests::text::{parse_json, text_of};
+
+use crate::process::start;
 
 /// A field, and the id that it must have.
 type Condition = (String, String);
@@ -73,15 +74,7 @@ impl Functions {
     }
 
     async fn process(&self, function: &str) -> Process {
-        let mut variables = self.service.variables.clone();
-        // The access key selects the function's role.
-        let key = "AWS_ACCESS_KEY_ID";
-        let own = as_function(&self.service.env, function)
-            .required(key)
-            .expect("the stack sets it");
-        variables.insert(key.to_owned(), own);
-        let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
-        Process::start(&program, &[function], &variables).await
+        start(function, &self.service.variables_of(function)).await
     }
 
     fn throttle(&self) -> impl Fn() + Send + Sync + use<> {
@@ -116,13 +109,8 @@ impl Functions {
         body: &Value,
         key: &str,
     ) -> (Value, String) {
-        let headers = [
-            ("idempotency-key", fresh_key()),
-            ("content-type", "application/json".to_owned()),
-        ];
-        let (answer, _) = self
-            .invoke(process, &event::of("POST", path, &headers, Some(body), key))
-            .await;
+        let event = event::posted(path, body, &fresh_key(), key);
+        let (answer, _) = self.invoke(process, &event).await;
         let reply = event::reply(&answer);
         assert_eq!(reply.status, 200, "{}", reply.text);
         let request_id = reply.header("x-request-id").expect("an id").to_owned();

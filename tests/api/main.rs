@@ -18,6 +18,7 @@ mod manuals;
 mod openapi_coverage;
 mod permissions;
 mod plan_days;
+mod process;
 mod rate_limit_headers;
 mod records;
 mod reference;

@@ -1,14 +1,12 @@
 //! Each kind of record has a version and no phone in clear.
 
-use std::num::NonZeroU64;
 use std::time::Duration;
 
 use common::clock::Clock;
 use common::domain::campaign::Campaign;
 use common::domain::codebook::BatchStatus;
-use common::domain::contact_log::{ContactEvent, ContactLog, ContactStep, SkipReason};
-use common::domain::draw::contact::Contact;
-use common::domain::draw::{Draw, DrawName, DrawOutcome, FreezeLock, Operator};
+use common::domain::contact_log::{ContactEvent, ContactStep, SkipReason};
+use common::domain::draw::{Draw, DrawOutcome, FreezeLock};
 use common::domain::ids::SubmissionId;
 use common::domain::scope::{Environment, Scope};
 use common::domain::webhook::EventType;
@@ -27,6 +25,7 @@ use service_tests::service::{NOON, Service};
 use service_tests::webhooks::{Answer, Receiver, Webhooks};
 use sweep_unsettled::Tick;
 
+use crate::retention::draws::{drawn, frozen, operator};
 use crate::retention::sweeper;
 use crate::settling::photo_of;
 
@@ -142,68 +141,19 @@ async fn draws(service: &Service) {
         campaign: "codes-2026".parse().expect("a slug"),
         environment: Environment::Live,
     };
-    let name: DrawName = "week-03".parse().expect("a name");
-    let operator = Operator {
-        who: "arn:aws:iam::000000000000:user/asha".to_owned(),
-        by: Some("asha".to_owned()),
-    };
-    let header = json!({
-        "algorithm": "svc-draw-v1",
-        "campaign": "codes-2026",
-        "draw": "week-03",
-        "period": { "from": "2050-06-08T00:00:00+03:00", "to": "2050-06-15T00:00:00+03:00" },
-        "rows": 1,
-        "total": 2,
-        "days": { "2050-06-08": 2 },
-        "prizes": [{ "name": "Kettle", "number": 1 }],
-        "one_prize_per_row": true,
-        "chain": "c".repeat(64),
-        "round": 7,
-    });
     let draw = Draw {
-        name: name.clone(),
-        commitment: "a".repeat(64),
-        root: "b".repeat(64),
-        header: header.to_string(),
-        chain: "c".repeat(64),
-        round: NonZeroU64::MIN.saturating_add(6),
-        round_at: NOON.after(Duration::from_secs(600)),
-        unsettled: 1,
-        largest_rows: Vec::new(),
-        given_by_hand: 0,
-        frozen_at: NOON,
-        frozen_by: operator.clone(),
         published_at: None,
-        outcome: None,
-        contact_changes: 0,
-        abandonment: None,
+        ..frozen(NOON)
     };
+    let name = draw.name.clone();
     let at = NOON.after(Duration::from_secs(601));
     let outcome = DrawOutcome {
         signature: "d".repeat(96),
         randomness: "e".repeat(64),
         drawn_at: at,
-        drawn_by: operator.clone(),
+        drawn_by: operator(),
     };
-    let drawn = Contact {
-        draw: name.clone(),
-        tier: 0,
-        prize: "Kettle".to_owned(),
-        place: 1,
-        row: 0,
-        reference: "K7M2-Q9XD".parse().ok(),
-        submission_id: Some(SubmissionId::from_random([7; 24])),
-        region: Some("Mwanza".to_owned()),
-        masked_phone: Some("+2557•••••678".to_owned()),
-        log: ContactLog {
-            steps: vec![ContactStep {
-                at,
-                by: None,
-                event: ContactEvent::Drawn,
-            }],
-            revision: 0,
-        },
-    };
+    let drawn = drawn(1, SubmissionId::from_random([7; 24]), at);
     let reason = ContactEvent::Skipped {
         reason: SkipReason::Excluded,
         inspector: Some("Neema".to_owned()),
@@ -211,7 +161,7 @@ async fn draws(service: &Service) {
     let skipped = drawn
         .after(ContactStep {
             at,
-            by: Some(operator),
+            by: Some(operator()),
             event: reason,
         })
         .expect("it follows");

@@ -1,6 +1,6 @@
 //! The sweep deletes expired phones and photos.
 
-mod draws;
+pub(crate) mod draws;
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use common::runtime::event_handler::EventHandler;
 use common::store::draws::Draws;
 use common::store::retention::{Deletion, PostponeReason};
 use serde_json::json;
-use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
+use service_tests::campaign::{TestCampaign, body, phone};
 use service_tests::counting::{Counter, differences};
 use service_tests::interceptor::{AWS, FaultKind, Interceptor};
 use service_tests::receipts::{Settler, TIME, code_and_receipt, hardly_a_photo, id_of};
@@ -65,11 +65,7 @@ async fn enter_with(campaign: &TestCampaign, key: &str, number: u32, code: &str)
     let mut entry = body(&phone(number), code);
     entry["region"] = json!("Mwanza");
     entry["claimed"] = json!({ "branch": "kko", "items": [{ "key": "chai-250", "qty": 1 }] });
-    let sending = campaign.with_key(key, "POST", "/api/v1/submissions");
-    let reply = sending
-        .header("idempotency-key", fresh_key())
-        .json(&entry)
-        .await;
+    let reply = campaign.with_body(key, &entry).await;
     assert_eq!(reply.status, 200, "{}", reply.text);
     id_of(&reply)
 }

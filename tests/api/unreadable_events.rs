@@ -1,23 +1,18 @@
 //! Events that `lambda_http` rejects or panics on. Each gets the described error, and the next
 //! event is answered normally.
 
-use std::path::PathBuf;
-
 use serde_json::{Value, json};
-use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
+use service_tests::campaign::{TestCampaign, body, phone};
 use service_tests::contract;
 use service_tests::environment::Environment as Process;
 use service_tests::event;
 use service_tests::http::Reply;
 use service_tests::text::parse_json;
 
+use crate::process::start;
+
 const CAMPAIGN: &str = "/api/v1/campaign";
 const SUBMISSIONS: &str = "/api/v1/submissions";
-
-async fn start(function: &'static str, campaign: &TestCampaign) -> Process {
-    let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
-    Process::start(&program, &[function], &campaign.service.variables).await
-}
 
 async fn reply_to(environment: &mut Process, event: &Value) -> Reply {
     let answer = environment.invoke(event).await.expect("an answer");
@@ -37,7 +32,7 @@ async fn line(environment: &Process) -> Value {
 #[tokio::test]
 async fn a_part_that_no_function_needs_is_left_out() {
     let campaign = TestCampaign::plain().await;
-    let mut environment = start("get-campaign", &campaign).await;
+    let mut environment = start("get-campaign", &campaign.service.variables).await;
     let good = event::of("GET", CAMPAIGN, &[], None, &campaign.test_key);
     for (pointer, value) in [
         ("/headers/host", "a host"),
@@ -72,19 +67,8 @@ async fn a_part_that_no_function_needs_is_left_out() {
 #[tokio::test]
 async fn a_part_that_is_needed_is_taken_for_absent() {
     let campaign = TestCampaign::plain().await;
-    let mut environment = start("create-submission", &campaign).await;
-    let headers = [
-        ("content-type", "application/json".to_owned()),
-        ("idempotency-key", fresh_key()),
-    ];
-    let body = body(&phone(1), &campaign.code(0));
-    let good = event::of(
-        "POST",
-        SUBMISSIONS,
-        &headers,
-        Some(&body),
-        &campaign.test_key,
-    );
+    let mut environment = start("create-submission", &campaign.service.variables).await;
+    let good = event::entry(&body(&phone(1), &campaign.code(0)), &campaign.test_key);
     for (parent, name, value, refusal) in [
         ("", "body", json!("%%%"), (422, "validation_failed")),
         (
@@ -121,7 +105,7 @@ async fn a_part_that_is_needed_is_taken_for_absent() {
 #[tokio::test]
 async fn event_that_is_no_request_is_an_error_that_the_log_explains() {
     let campaign = TestCampaign::plain().await;
-    let mut environment = start("get-campaign", &campaign).await;
+    let mut environment = start("get-campaign", &campaign.service.variables).await;
     let good = event::of(
         "GET",
         CAMPAIGN,

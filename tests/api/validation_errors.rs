@@ -1,7 +1,7 @@
 //! `errors` of `validation_failed`: all invalid fields in one reply.
 
 use serde_json::{Value, json};
-use service_tests::campaign::{TestCampaign, fresh_key, phone};
+use service_tests::campaign::{TestCampaign, phone};
 use service_tests::http::Reply;
 use service_tests::receipts::{code_and_receipt, receipts_alone};
 
@@ -20,10 +20,7 @@ fn places(reply: &Reply) -> (String, Value, Vec<Value>) {
 }
 
 async fn submit(campaign: &TestCampaign, body: Value) -> Reply {
-    let sending = campaign
-        .test("POST", "/api/v1/submissions")
-        .header("idempotency-key", fresh_key());
-    sending.json(&body).await
+    campaign.with_body(&campaign.test_key, &body).await
 }
 
 #[tokio::test]

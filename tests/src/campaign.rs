@@ -299,16 +299,19 @@ impl TestCampaign {
 
     /// Uses the test key and a fresh Idempotency-Key.
     pub fn submission(&self, phone: &str, code: &str) -> RequestBuilder {
-        self.test("POST", "/api/v1/submissions")
-            .header("idempotency-key", fresh_key())
-            .json(&body(phone, code))
+        self.with_body(&self.test_key, &body(phone, code))
     }
 
     /// [`Self::submission`] with the live key.
     pub fn entry(&self, phone: &str, code: &str) -> RequestBuilder {
-        self.live("POST", "/api/v1/submissions")
+        self.with_body(&self.live_key, &body(phone, code))
+    }
+
+    /// A submission with a fresh Idempotency-Key.
+    pub fn with_body(&self, key: &str, body: &Value) -> RequestBuilder {
+        self.with_key(key, "POST", "/api/v1/submissions")
             .header("idempotency-key", fresh_key())
-            .json(&body(phone, code))
+            .json(body)
     }
 
     pub async fn submit(&self, phone: &str, code: &str) -> Reply {

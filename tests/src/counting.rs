@@ -2,20 +2,19 @@
 
 use std::sync::atomic::AtomicU64;
 
-use common::app::job::EventContext;
 use common::clock::Clock;
 use common::config::Env;
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use common::runtime::event_handler::EventHandler;
-use common::telemetry::Telemetry;
 use count_changes::CountChanges;
 use count_changes::stream_batch::StreamBatchResponse;
-use local::stack::as_function;
 use local::streams::StreamReader;
 use local::workers::stream_readers;
 use ops_core::statistics::Difference;
 use serde_json::Value;
+
+use crate::service::connect;
 
 pub struct Counter {
     function: CountChanges,
@@ -24,14 +23,8 @@ pub struct Counter {
 
 impl Counter {
     pub fn new(env: &Env, clock: &Clock) -> Self {
-        let context = EventContext::new(
-            as_function(env, "count-changes"),
-            clock.clone(),
-            Telemetry::Off,
-        );
-        let context = context.expect("the stack sets every variable");
         Self {
-            function: CountChanges::connect(&context).expect("the stack sets every variable"),
+            function: connect(env, clock, "count-changes"),
             readers: stream_readers(env),
         }
     }

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use common::aws::settle_queue::{PARTNER_VARIABLE, TAX_VARIABLE};
 use common::http::routes::ROUTES;
-use local::stack::as_function;
 use local::streams::StreamReader;
 use local::workers::stream_readers;
 use serde_json::{Value, json};
@@ -69,13 +68,7 @@ impl Deployment {
         random: Random,
     ) -> Arc<Self> {
         let fleet = |function| {
-            // Selects the function's role in the IAM guard.
-            let key = "AWS_ACCESS_KEY_ID";
-            let mut variables = service.variables.clone();
-            let own = as_function(&service.env, function)
-                .required(key)
-                .expect("the stack sets it");
-            variables.insert(key.to_owned(), own);
+            let variables = service.variables_of(function);
             (
                 function,
                 Fleet::new(program.to_owned(), &[function], variables, Routing::Even),
@@ -164,20 +157,20 @@ impl Deployment {
             .await;
     }
 
-    /// Sends a request; `None` if killed. Panics if a function fails or breaks the API description.
+    /// Posts; `None` if killed. Panics if a function fails or breaks the API description.
     pub async fn send(
         &self,
         random: &mut Random,
         path: &str,
-        headers: &[(&str, String)],
         body: &Value,
+        attempt: &str,
         key: &str,
     ) -> Option<Reply> {
         let route = ROUTES
             .iter()
             .find(|route| route.method == "POST" && route.path == path);
         let function = route.expect("a route").function;
-        let event = event::of("POST", path, headers, Some(body), key);
+        let event = event::posted(path, body, attempt, key);
         if self.kills(random) {
             self.kill_during(random, function, &event).await;
             return None;

@@ -7,6 +7,7 @@ use http::StatusCode;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
+use crate::campaign::fresh_key;
 use crate::http::Reply;
 
 /// API Gateway's event for an authenticated request.
@@ -64,6 +65,20 @@ pub fn of(
         event["body"] = json!(body.to_string());
     }
     event
+}
+
+/// A posted body with an Idempotency-Key.
+pub fn posted(path: &str, body: &Value, attempt: &str, key: &str) -> Value {
+    let headers = [
+        ("content-type", "application/json".to_owned()),
+        ("idempotency-key", attempt.to_owned()),
+    ];
+    of("POST", path, &headers, Some(body), key)
+}
+
+/// A posted entry with a fresh Idempotency-Key.
+pub fn entry(body: &Value, key: &str) -> Value {
+    posted("/api/v1/submissions", body, &fresh_key(), key)
 }
 
 /// The function's answer to API Gateway.

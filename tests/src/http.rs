@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use bytes::Bytes;
 use common::upstream::http_client;
+use futures_util::{StreamExt, stream};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use reqwest::{Client, Request};
 use serde_json::{Value, json};
@@ -20,6 +21,13 @@ static CLIENT: LazyLock<Client> = LazyLock::new(|| {
         .build()
         .expect("a client")
 });
+
+/// Fifty at a time: more take longer than a call may on a slow machine, and each has two connections
+/// with both ends in this process, where many systems limit open files to 1,024.
+pub async fn crowd<T>(requests: impl IntoIterator<Item = impl Future<Output = T>>) -> Vec<T> {
+    let sent = stream::iter(requests).buffer_unordered(50);
+    sent.collect().await
+}
 
 #[derive(Clone, Debug)]
 pub struct RequestBuilder {

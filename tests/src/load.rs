@@ -295,14 +295,11 @@ impl Fixture {
         path: &str,
         body: &Value,
     ) -> Value {
-        let headers = [
-            ("idempotency-key", fresh_key()),
-            ("content-type", "application/json".to_owned()),
-        ];
+        let attempt = fresh_key();
         loop {
             let sending = self
                 .deployment
-                .send(random, path, &headers, body, &campaign.live_key);
+                .send(random, path, body, &attempt, &campaign.live_key);
             let Some(reply) = sending.await else {
                 continue;
             };

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use common::app::job::EventContext;
 use common::aws::moments_secret;
 use common::clock::Clock;
 use common::config::Env;
@@ -18,12 +17,10 @@ use common::domain::scope::{Environment, Scope};
 use common::domain::timestamp::Timestamp;
 use common::domain::win::Win;
 use common::runtime::event_handler::EventHandler;
-use common::telemetry::Telemetry;
-use local::stack::as_function;
 use sweep_unsettled::{SweepUnsettled, Tick};
 
 use crate::campaign::TestCampaign;
-use crate::service::{Service, Tables};
+use crate::service::{Service, Tables, connect};
 
 pub const NO_CAPS: Caps = Caps {
     day: 1_000_000,
@@ -40,10 +37,7 @@ pub struct OpenPlan {
 
 /// What happens every minute.
 pub async fn sweep(env: &Env, clock: &Clock) {
-    let env = as_function(env, "sweep-unsettled");
-    let context = EventContext::new(env, clock.clone(), Telemetry::Off);
-    let sweeper = SweepUnsettled::connect(&context.expect("every variable"));
-    let sweeper = sweeper.expect("every variable");
+    let sweeper: SweepUnsettled = connect(env, clock, "sweep-unsettled");
     let swept = sweeper.handle(Tick::default()).await;
     swept.expect("it sweeps");
 }

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use settle_partners::SettlePartners;
 use settle_receipts::SettleReceipts;
 
-use crate::campaign::{TestCampaign, fresh_key};
+use crate::campaign::TestCampaign;
 use crate::http::{Reply, RequestBuilder, request_to_storage};
 use crate::service::Service;
 
@@ -116,8 +116,7 @@ impl TestCampaign {
         if !code.is_empty() {
             body["code"] = json!(code);
         }
-        let sending = self.with_key(key, "POST", "/api/v1/submissions");
-        sending.header("idempotency-key", fresh_key()).json(&body)
+        self.with_body(key, &body)
     }
 
     /// Writes a value that this build cannot read.
@@ -213,21 +212,25 @@ impl Settler {
     pub async fn settle_due(&self) -> usize {
         let mut settled = 0;
         for dependency in Dependency::ALL {
-            let due = self.due_with(dependency).await;
-            let mut left = due.clone();
-            while !left.is_empty() {
-                for due in &left {
-                    let message = SettleMessage::new(&due.scope, due.submission_id);
-                    let reply = self.deliver_to(dependency, &message).await;
-                    assert_eq!(reply, SqsBatchResponse::default(), "no message fails");
-                }
-                // Some may have waited for a turn.
-                left = self.due_with(dependency).await;
-                left.retain(|still| due.contains(still));
-            }
-            settled += due.len();
+            settled += self.settle_due_with(dependency).await;
         }
         settled
+    }
+
+    pub async fn settle_due_with(&self, dependency: Dependency) -> usize {
+        let due = self.due_with(dependency).await;
+        let mut left = due.clone();
+        while !left.is_empty() {
+            for due in &left {
+                let message = SettleMessage::new(&due.scope, due.submission_id);
+                let reply = self.deliver_to(dependency, &message).await;
+                assert_eq!(reply, SqsBatchResponse::default(), "no message fails");
+            }
+            // Some may have waited for a turn.
+            left = self.due_with(dependency).await;
+            left.retain(|still| due.contains(still));
+        }
+        due.len()
     }
 
     pub async fn due(&self) -> Vec<DueSubmission> {

@@ -19,6 +19,7 @@ use common::domain::submission::OperatorDecision;
 use common::domain::timestamp::Timestamp;
 use common::error::StoreError;
 use common::runtime::event_handler::EventHandler;
+use common::runtime::http_handler::{ApiHandler, AppContext, Endpoint, Responder};
 use common::store::api_keys::ApiKeys;
 use common::store::campaigns::Campaigns;
 use common::store::code_books::CodeBooks;
@@ -200,10 +201,25 @@ impl Service {
 
     /// A function that handles events, with its access key.
     pub fn function<F: EventHandler>(&self, name: &str) -> F {
-        let env = as_function(&self.env, name);
-        let context = EventContext::new(env, self.clock.clone(), Telemetry::Off);
-        F::connect(&context.expect("the stack sets every variable"))
-            .expect("the stack sets every variable")
+        connect(&self.env, &self.clock, name)
+    }
+
+    /// A function that answers requests, with its access key.
+    pub fn endpoint<O: Endpoint>(&self) -> ApiHandler<O> {
+        let env = as_function(&self.env, O::ROUTE.function);
+        let responder = Responder::from_env(&env, self.clock.clone(), Telemetry::Off);
+        let responder = responder.expect("the stack sets every variable");
+        let context = AppContext::new(env, responder).expect("the stack sets every variable");
+        ApiHandler::new(context).expect("the stack sets every variable")
+    }
+
+    /// Variables of a function's process: its access key selects the role.
+    pub fn variables_of(&self, function: &str) -> BTreeMap<String, String> {
+        let name = "AWS_ACCESS_KEY_ID";
+        let key = as_function(&self.env, function).required(name);
+        let mut variables = self.variables.clone();
+        variables.insert(name.to_owned(), key.expect("the stack sets it"));
+        variables
     }
 
     pub fn aws(&self) -> Aws {
@@ -288,6 +304,13 @@ impl Service {
         }
         holds
     }
+}
+
+/// A function that handles events, with its access key.
+pub fn connect<F: EventHandler>(env: &Env, clock: &Clock, name: &str) -> F {
+    let context = EventContext::new(as_function(env, name), clock.clone(), Telemetry::Off);
+    F::connect(&context.expect("the stack sets every variable"))
+        .expect("the stack sets every variable")
 }
 
 /// The id of a phone's records.

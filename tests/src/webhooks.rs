@@ -229,6 +229,12 @@ impl Webhooks {
         found.expect("the table").expect("it is there")
     }
 
+    pub async fn set_status(&self, endpoint: &Endpoint, status: EndpointStatus) {
+        let (stored, now) = (self.stored(endpoint).await, self.service.clock.now());
+        let set = self.endpoints.set_status(&stored, status, now).await;
+        assert!(set.expect("the table"));
+    }
+
     /// The records of an endpoint's deliveries.
     pub async fn records(&self, endpoint: &Endpoint) -> Vec<Delivery> {
         let id = &endpoint.endpoint;

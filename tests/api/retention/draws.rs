@@ -1,25 +1,27 @@
 //! Phones stay while a draw or a prize needs them.
 
+use common::domain::ids::SubmissionId;
+
 use super::*;
 
-fn operator() -> Operator {
+pub(crate) fn operator() -> Operator {
     Operator {
         who: "arn:aws:iam::000000000000:user/asha".to_owned(),
-        by: None,
+        by: Some("asha".to_owned()),
     }
 }
 
 /// A draw with one prize, frozen now.
-fn frozen(now: Timestamp) -> Draw {
+pub(crate) fn frozen(now: Timestamp) -> Draw {
     Draw {
         name: "final".parse().expect("a name"),
-        commitment: "0".repeat(64),
-        root: "0".repeat(64),
+        commitment: "a".repeat(64),
+        root: "b".repeat(64),
         header: "{}".to_owned(),
-        chain: "0".repeat(64),
+        chain: "c".repeat(64),
         round: std::num::NonZeroU64::MIN,
         round_at: now.after(DAY),
-        unsettled: 0,
+        unsettled: 1,
         largest_rows: Vec::new(),
         given_by_hand: 0,
         frozen_at: now,
@@ -44,7 +46,7 @@ async fn record(draws: &Draws, scope: &Scope, draw: &Draw) {
 }
 
 /// The draw's winner at this place, drawn now.
-fn drawn(place: u64, winner: &Submission, now: Timestamp) -> Contact {
+pub(crate) fn drawn(place: u64, winner: SubmissionId, now: Timestamp) -> Contact {
     Contact {
         draw: frozen(now).name,
         tier: 0,
@@ -52,9 +54,9 @@ fn drawn(place: u64, winner: &Submission, now: Timestamp) -> Contact {
         place,
         row: place,
         reference: Some(winner.reference()),
-        submission_id: Some(winner.submission_id),
-        region: None,
-        masked_phone: None,
+        submission_id: Some(winner),
+        region: Some("Mwanza".to_owned()),
+        masked_phone: Some("+2557•••••678".to_owned()),
         log: ContactLog {
             steps: vec![ContactStep {
                 at: now,
@@ -90,7 +92,7 @@ async fn phones_stay_until_every_prize_is_handed_over() {
     assert_eq!(photos(&campaign).await, 0, "a prize needs no photo");
 
     let now = service.clock.now();
-    let first = [drawn(1, &campaign.record(&winner).await, now)];
+    let first = [drawn(1, winner.parse().expect("an id"), now)];
     let added = draws.add_contacts(&scope, &draw.name, 0, &first, Vec::new());
     assert!(added.await.expect("it answers"));
     let (signature, randomness) = (String::new(), String::new());

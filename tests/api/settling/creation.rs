@@ -6,12 +6,10 @@ use std::time::Duration;
 
 use common::domain::campaign::Campaign;
 use common::domain::scope::Environment;
-use common::domain::settling::STEP_LEASE;
-use common::runtime::http_handler::{ApiHandler, AppContext, Responder};
-use common::telemetry::Telemetry;
+use common::domain::settling::{Dependency, STEP_LEASE};
+use common::runtime::http_handler::ApiHandler;
 use create_submission::CreateSubmission;
 use local::partner::SimulatedPartner;
-use local::stack::as_function;
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
 use service_tests::event;
@@ -75,26 +73,7 @@ async fn cut_function(
     campaign: &TestCampaign,
     faults: &Interceptor,
 ) -> ApiHandler<CreateSubmission> {
-    let service = campaign.service.behind(faults, &AWS).await;
-    let env = as_function(&service.env, "create-submission");
-    let frame =
-        Responder::from_env(&env, service.clock, Telemetry::Off).expect("the stack sets it");
-    let setup = AppContext::new(env, frame).expect("the stack sets every variable");
-    ApiHandler::new(setup).expect("the stack sets every variable")
-}
-
-fn event(campaign: &TestCampaign, key: &str, body: &Value) -> Value {
-    let headers = [
-        ("content-type", "application/json".to_owned()),
-        ("idempotency-key", key.to_owned()),
-    ];
-    event::of(
-        "POST",
-        "/api/v1/submissions",
-        &headers,
-        Some(body),
-        &campaign.live_key,
-    )
+    campaign.service.behind(faults, &AWS).await.endpoint()
 }
 
 /// Retries as `Retry-After` says until it is answered.
@@ -138,14 +117,14 @@ async fn cut_everywhere(kind: Kind, letters: &'static str, ends: &'static [Ends]
             let (key, body) = (fresh_key(), case.body(&campaign, number).await);
             let victim = cut_function(&campaign, &faults).await;
             faults.arm(call, how);
-            let event = event(&campaign, &key, &body);
+            let event = event::posted("/api/v1/submissions", &body, &key, &campaign.live_key);
             faults.cut(event::answer(&victim, &event)).await;
             drop(victim);
             let was_cut = faults.was_made();
             faults.disarm();
             let context = format!("{case:?}, call {call} {how:?}");
             let reply = retried(&campaign, &key, &body).await;
-            settle(&campaign, &settler).await;
+            settle(&campaign, &settler, kind).await;
             ends.insert(check(&campaign, case, number, &reply, &partner, &context).await);
             if !was_cut {
                 break;
@@ -163,15 +142,14 @@ async fn cut_everywhere(kind: Kind, letters: &'static str, ends: &'static [Ends]
 }
 
 /// Delivers and sweeps past an interrupted step's lease and some retries.
-async fn settle(campaign: &TestCampaign, settler: &Settler) {
-    for wait in [
-        Duration::ZERO,
-        STEP_LEASE,
-        Duration::from_secs(1),
-        Duration::from_secs(30),
-    ] {
+async fn settle(campaign: &TestCampaign, settler: &Settler, kind: Kind) {
+    let dependency = match kind {
+        Kind::Partner => Dependency::Partner,
+        Kind::Code | Kind::Receipt | Kind::CodeAndReceipt => Dependency::TaxAuthority,
+    };
+    for wait in [Duration::ZERO, STEP_LEASE, Duration::from_secs(30)] {
         campaign.advance(wait);
-        settler.settle_due().await;
+        settler.settle_due_with(dependency).await;
     }
 }
 

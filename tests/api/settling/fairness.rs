@@ -1,7 +1,6 @@
 //! Campaigns take turns at the tax authority and in the partners' queue; unreadable records do not
 //! block them.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -13,7 +12,6 @@ use common::runtime::event_handler::EventHandler;
 use common::store::partner_leases::PartnerLeases;
 use common::store::turns::{Turn, TurnResult, Turns};
 use service_tests::campaign::{TestCampaign, phone};
-use service_tests::environment::Environment as Process;
 use service_tests::event;
 use service_tests::http::Reply;
 use service_tests::moments::{NO_CAPS, OpenPlan};
@@ -24,6 +22,7 @@ use service_tests::text::{fields, parse_json};
 use sweep_unsettled::Tick;
 
 use super::{ENTERED, SPEEDUP, enter, service, set_up, status, submit_receipt};
+use crate::process::{line_after, start};
 use crate::retention::sweeper;
 
 #[tokio::test]
@@ -168,8 +167,7 @@ async fn a_sweep_whose_first_queue_fails_fills_the_second_and_counts() {
         .get_mut(settle_queue::TAX_VARIABLE)
         .expect("the stack sets it")
         .push_str("-gone");
-    let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
-    let mut environment = Process::start(&program, &["sweep-unsettled"], &variables).await;
+    let mut environment = start("sweep-unsettled", &variables).await;
     assert_eq!(
         environment.invoke(&event::of_schedule()).await,
         None,
@@ -194,12 +192,9 @@ async fn sweep_counts_plans_that_are_not_armed() {
         NO_CAPS,
     )
     .await;
-    let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
-    let variables = &campaign.service.variables;
-    let mut environment = Process::start(&program, &["sweep-unsettled"], variables).await;
+    let mut environment = start("sweep-unsettled", &campaign.service.variables).await;
     for counted in [0, 1] {
-        environment.invoke(&event::of_schedule()).await;
-        let line = parse_json(&environment.next_line().await);
+        let line = line_after(&mut environment, &event::of_schedule()).await;
         assert_eq!(line["PlansNotArmed"], counted, "{line}");
         plan.change(|state| state.round = None).await;
     }
@@ -209,8 +204,7 @@ async fn sweep_counts_plans_that_are_not_armed() {
 async fn sweep_counts_what_stood_in_the_audit_log_without_ops() {
     let (campaign, _) = set_up(receipts_alone).await;
     let service = &campaign.service;
-    let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
-    let mut environment = Process::start(&program, &["sweep-unsettled"], &service.variables).await;
+    let mut environment = start("sweep-unsettled", &service.variables).await;
     // A future time is within the hour.
     for (skipped_at, counted) in [("0", 0), ("9999999999999", 1)] {
         let number = |value: &str| AttributeValue::N(value.to_owned());
@@ -222,8 +216,7 @@ async fn sweep_counts_what_stood_in_the_audit_log_without_ops() {
             .send()
             .await
             .expect("the table");
-        environment.invoke(&event::of_schedule()).await;
-        let line = parse_json(&environment.next_line().await);
+        let line = line_after(&mut environment, &event::of_schedule()).await;
         assert_eq!(line["AuditRowsPassedBy"], counted, "{line}");
     }
 }

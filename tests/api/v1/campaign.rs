@@ -6,7 +6,7 @@ use common::domain::campaign::{CodePolicy, PhoneLimits, Window};
 use common::domain::message::{Language, MessageKey};
 use common::domain::timestamp::Timestamp;
 use insta::assert_snapshot;
-use serde_json::{Value, json};
+use serde_json::Value;
 use service_tests::campaign::TestCampaign;
 use service_tests::receipts::receipts_alone;
 use service_tests::service::{NOON, Service};
@@ -197,14 +197,6 @@ async fn a_body_with_a_get_is_not_looked_at() {
     let campaign = TestCampaign::plain().await;
     let reply = campaign.test("GET", PATH).raw("not JSON").await;
     assert_eq!(reply.status, 200);
-}
-
-#[tokio::test]
-async fn a_campaign_cannot_be_posted() {
-    let campaign = TestCampaign::plain().await;
-    let reply = campaign.test("POST", PATH).json(&json!({})).await;
-    assert_eq!(reply.refusal(), "405 method_not_allowed");
-    assert_eq!(reply.header("allow"), Some("GET"));
 }
 
 #[tokio::test]

@@ -1,7 +1,6 @@
 //! Endpoints that are down, and others beside them.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use common::aws::event_queue::QueuedEvent;
@@ -11,12 +10,11 @@ use common::domain::scope::Environment;
 use common::domain::webhook::{
     Delivery, DeliveryStatus, EndpointStatus, Event, EventId, EventType,
 };
-use service_tests::environment::Environment as Process;
 use service_tests::event;
-use service_tests::text::parse_json;
 use service_tests::webhooks::{Answer, Receiver, deliver};
 
 use super::set_up;
+use crate::process::{line_after, start};
 
 const EVENTS: u32 = 8;
 
@@ -148,15 +146,11 @@ async fn success_of_a_test_sends_what_waits() {
     let webhooks = &set_up.webhooks;
     webhooks.take_messages().await;
     set_up.receiver.answer(Answer::Status(200));
-    let stored = webhooks.stored(&set_up.endpoint).await;
-    let now = webhooks.service.clock.now();
-    let tested = webhooks
-        .endpoints
-        .set_status(&stored, EndpointStatus::Active, now);
-    assert!(tested.await.expect("the table"));
+    let tested = &set_up.endpoint;
+    webhooks.set_status(tested, EndpointStatus::Active).await;
     webhooks.sweep().await;
     webhooks.deliver_all().await;
-    let records = webhooks.records(&stored).await.into_iter();
+    let records = webhooks.records(tested).await.into_iter();
     let delivered = records.filter(|record| record.status == DeliveryStatus::Delivered);
     assert_eq!(delivered.count(), 3, "those that waited for the breaker");
 }
@@ -222,12 +216,7 @@ async fn delivery_that_waits_to_its_end_is_given_up_and_counted() {
     set_up.accept(1).await;
     set_up.webhooks.publish_all().await;
     let webhooks = &set_up.webhooks;
-    let set = async |status| {
-        let stored = webhooks.stored(&set_up.endpoint).await;
-        let now = webhooks.service.clock.now();
-        let set = webhooks.endpoints.set_status(&stored, status, now).await;
-        assert!(set.expect("the table"));
-    };
+    let set = async |status| webhooks.set_status(&set_up.endpoint, status).await;
     set(EndpointStatus::Stopped).await;
     webhooks.deliver_all().await;
     webhooks.advance(Delivery::RETENTION);
@@ -261,13 +250,7 @@ async fn what_waits_is_spread_over_the_time_to_the_next_sweep() {
     }
     set_up.webhooks.publish_all().await;
     let webhooks = &set_up.webhooks;
-    let stored = webhooks.stored(&set_up.endpoint).await;
-    let now = webhooks.service.clock.now();
-    let set = async |status| {
-        let stored = webhooks.stored(&stored).await;
-        let set = webhooks.endpoints.set_status(&stored, status, now).await;
-        assert!(set.expect("the table"));
-    };
+    let set = async |status| webhooks.set_status(&set_up.endpoint, status).await;
     set(EndpointStatus::Stopped).await;
     webhooks.deliver_all().await;
     set(EndpointStatus::Active).await;
@@ -284,8 +267,7 @@ async fn what_waits_is_spread_over_the_time_to_the_next_sweep() {
 async fn sweep_tells_how_long_the_oldest_event_is_due() {
     let set_up = set_up(Answer::Status(200)).await;
     let service = &set_up.webhooks.service;
-    let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
-    let mut environment = Process::start(&program, &["sweep-unsettled"], &service.variables).await;
+    let mut environment = start("sweep-unsettled", &service.variables).await;
     let now = Clock::system().now();
     for (hours, event) in [(2, [1; 16]), (1, [2; 16])] {
         let due = now.before(Duration::from_hours(hours));
@@ -308,8 +290,7 @@ async fn sweep_tells_how_long_the_oldest_event_is_due() {
         let kept = set_up.webhooks.deliveries.keep(&delivery).await;
         kept.expect("the table");
     }
-    environment.invoke(&event::of_schedule()).await;
-    let line = parse_json(&environment.next_line().await);
+    let line = line_after(&mut environment, &event::of_schedule()).await;
     let oldest = line["WebhookOldestDueSeconds"].as_u64();
     assert!(
         oldest.is_some_and(|oldest| (7_200..7_300).contains(&oldest)),

@@ -1,6 +1,5 @@
 //! `ops audit`, and the rows that commands leave.
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use common::clock::Clock;
 use common::domain::timestamp::Timestamp;
 use common::store::audit;
@@ -9,15 +8,12 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use service_tests::text::{fields, len_of, list_of, parse_json, text_of};
 
+use crate::draw::stored::{number, put, records};
 use crate::review::{as_it_is, photo, with_receipt};
 use crate::submission::{accepted, submission, waiting, write};
 use crate::support::{CHAI, NOW, Stack, live};
 
 const SCOPE: &str = "--campaign chai-bora-2026 --environment live";
-
-fn number(value: u64) -> AttributeValue {
-    AttributeValue::N(value.to_string())
-}
 
 #[tokio::test]
 async fn every_command_that_changes_something_leaves_a_row() {
@@ -27,10 +23,7 @@ async fn every_command_that_changes_something_leaves_a_row() {
     stack.fine(format!("key set {id} --per-minute 30")).await;
     let rolled = stack.json(format!("key roll {id}")).await;
     stack.fine(format!("key revoke --yes {id}")).await;
-    let minted = stack.arg("minted.csv");
-    stack
-        .fine(format!("code mint {SCOPE} --count 2 --output {minted}"))
-        .await;
+    let codes = stack.mint(2).await;
     let list = stack.file("list.csv", "CHAI202600001\n");
     stack
         .fine(format!(
@@ -75,8 +68,7 @@ async fn every_command_that_changes_something_leaves_a_row() {
         "receipt_received receipt_wrong_store"
     );
     let written = Value::from(rows).to_string();
-    let codes = std::fs::read_to_string(&minted).expect("it is there");
-    let mut secrets: Vec<_> = codes.lines().skip(1).collect();
+    let mut secrets: Vec<_> = codes.iter().map(String::as_str).collect();
     secrets.extend([issued["key"].as_str(), rolled["key"].as_str()].map(|key| key.expect("a key")));
     for secret in secrets.into_iter().chain(["CHAI202600001", "712345678"]) {
         assert!(!written.contains(secret), "{secret}");
@@ -241,24 +233,12 @@ async fn verifying_names_the_row_that_was_changed_removed_or_swapped() {
     }
 
     let stack = with_rows().await;
-    let client = stack.aws().dynamodb();
-    let get = async |sequence| {
-        let get = client
-            .get_item()
-            .table_name("audit")
-            .key("day", AttributeValue::S("2026-03-01".to_owned()))
-            .key("sequence", number(sequence));
-        get.send().await.expect("it answers").item.expect("a row")
-    };
-    for (mut item, sequence) in [(get(2).await, 3), (get(3).await, 2)] {
-        item.insert("sequence".to_owned(), number(sequence));
-        client
-            .put_item()
-            .table_name("audit")
-            .set_item(Some(item))
-            .send()
-            .await
-            .expect("swapped");
+    let rows = records(&stack, "audit").await;
+    for (from, to) in [(2, 3), (3, 2)] {
+        let mut found = rows.iter().filter(|row| row["sequence"] == number(from));
+        let mut swapped = found.next().expect("a row").clone();
+        swapped.insert("sequence".to_owned(), number(to));
+        put(&stack, "audit", swapped).await;
     }
     assert_contains!(
         broken(&stack).await,

@@ -1,6 +1,6 @@
 //! `ops code`.
 
-mod imported;
+pub(crate) mod imported;
 mod voiding;
 
 use std::collections::HashSet;

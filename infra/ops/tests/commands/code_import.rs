@@ -12,6 +12,7 @@ use service_tests::text::{fields, len_of, text_of};
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 
+use crate::code::imported::random_looking;
 use crate::support::{NOW, Stack, live};
 
 const IMPORT: &str = "code import --campaign chai-bora-2026 --environment live";
@@ -32,20 +33,6 @@ fn import_request(file: &str, batch: Option<&str>) -> ImportRequest {
 
 async fn is_without_codes(stack: &Stack) -> bool {
     stack.book().await.batches.is_empty()
-}
-
-/// Different codes of eight letters and digits that look random.
-fn random_looking(count: u64) -> impl Iterator<Item = String> {
-    const SYMBOLS: &[u8; 36] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    (1..=count).map(|number| {
-        let mut rest = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 22;
-        let symbols = (0..8).map(|_| {
-            let symbol = usize::try_from(rest % 36).expect("small");
-            rest /= 36;
-            char::from(SYMBOLS[symbol])
-        });
-        symbols.collect()
-    })
 }
 
 #[tokio::test]
@@ -85,8 +72,9 @@ async fn damage_of_a_spreadsheet_is_named_by_its_line() {
 #[tokio::test]
 async fn one_bad_line_of_a_long_file_is_named() {
     let stack = Stack::with_chai().await;
-    let mut lines: Vec<_> = random_looking(300_000).collect();
-    lines[149_999] = "#N/A".to_owned();
+    let codes = random_looking(300_000, 8);
+    let mut lines: Vec<_> = codes.lines().collect();
+    lines[149_999] = "#N/A";
     let file = stack.file("brand.csv", lines.join("\r\n"));
     let error = stack.refused(import(&file, ""), "code_file_invalid").await;
     assert_eq!(error.problems.len(), 1);
@@ -188,7 +176,7 @@ async fn the_column_is_recognised_or_named() {
 #[tokio::test]
 async fn heading_that_was_found_is_not_looked_for_again() {
     let stack = Stack::with_chai().await;
-    let codes = "code\nABCDEFGH\n".to_owned() + &random_looking(200).collect::<Vec<_>>().join("\n");
+    let codes = "code\nABCDEFGH\n".to_owned() + &random_looking(200, 8);
     let file = stack.file("brand.csv", codes);
     assert_eq!(stack.json(import(&file, "")).await["imported"], 201);
 }

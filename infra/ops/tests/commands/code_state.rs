@@ -1,11 +1,10 @@
 //! `ops code batches --used`, `show` and `void`: used codes and their users.
 
-use common::domain::code_record::CodeKey;
 use common::domain::submission::{Submission, SubmissionStatus};
 use serde_json::{Value, json};
 
-use crate::submission::{submission, waiting, write};
-use crate::support::{Stack, live};
+use crate::submission::{holding, submission, waiting};
+use crate::support::Stack;
 
 const SCOPE: &str = "--campaign chai-bora-2026 --environment live";
 
@@ -23,20 +22,13 @@ struct Fixture {
 impl Fixture {
     async fn new() -> Self {
         let stack = Stack::with_chai().await;
-        let output = stack.arg("minted.csv");
-        let options = format!("--count 5 --batch packs --prize 'A mug' --output {output}");
-        stack.fine(code("mint", &options)).await;
+        let minted = stack.mint("5 --batch packs --prize 'A mug'").await;
         let brand = stack.file("brand.csv", "KETTLE-01\nKETTLE-02\n");
         let options = format!("--allow-weak --batch brand {brand}");
         stack.fine(code("import", &options)).await;
-        let text = std::fs::read_to_string(&output).expect("a file");
-        let minted = text.lines().skip(1).map(str::to_owned).collect();
         let mut submissions = Vec::new();
         for (serial, status) in [(0, SubmissionStatus::accepted(1, None)), (1, waiting())] {
-            let key = CodeKey::Minted(serial);
-            let submission = submission(status, Some(key.in_scope(&live())));
-            write(&stack, &submission, Some(&key)).await;
-            submissions.push(submission);
+            submissions.push(holding(&stack, serial, submission(status, None)).await);
         }
         Self {
             stack,

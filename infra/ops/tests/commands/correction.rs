@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use common::domain::code_record::{CodeHold, CodeKey};
+use common::domain::code_record::CodeHold;
 use common::domain::submission::{Submission, SubmissionStatus};
 use common::random;
 use proptest::prelude::*;
@@ -11,27 +11,15 @@ use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 use service_tests::text::fields;
 
-use crate::review::{CODE, as_it_is, code, photo, with_receipt};
-use crate::submission::{WHY, entrant, hold, submission, write};
-use crate::support::{Stack, live};
-
-pub(crate) async fn minted(stack: &Stack, prize: Option<&str>) {
-    let mint = "code mint --campaign chai-bora-2026 --environment live --count 9";
-    let output = stack.arg("codes.csv");
-    let prize = prize.map_or(String::new(), |prize| format!("--prize '{prize}'"));
-    stack
-        .fine(format!("{mint} --output {output} {prize}"))
-        .await;
-}
+use crate::decision::owner;
+use crate::review::{CODE, as_it_is, photo, with_receipt};
+use crate::submission::{WHY, entrant, hold, holding, submission};
+use crate::support::Stack;
 
 /// Writes an accepted submission with the first minted code.
 async fn accepted(stack: &Stack, prize: Option<&str>) -> Submission {
-    let key = CodeKey::Minted(0);
-    let code_key = Some(key.in_scope(&live()));
     let status = SubmissionStatus::accepted(2, prize.map(str::to_owned));
-    let submission = submission(status, code_key);
-    write(stack, &submission, Some(&key)).await;
-    submission
+    holding(stack, 0, submission(status, None)).await
 }
 
 async fn counts(stack: &Stack, submission: &Submission) -> (u32, u32, u64) {
@@ -42,7 +30,7 @@ async fn counts(stack: &Stack, submission: &Submission) -> (u32, u32, u64) {
 #[tokio::test]
 async fn revoked_entry_gives_place_back_and_its_code_stays_used() {
     let stack = Stack::with_chai().await;
-    minted(&stack, None).await;
+    stack.mint(9).await;
     let entered = accepted(&stack, None).await;
     assert_eq!(counts(&stack, &entered).await, (1, 1, 2));
     let reference = entered.reference().to_string();
@@ -89,7 +77,7 @@ async fn revoked_entry_gives_place_back_and_its_code_stays_used() {
 async fn reopened_entry_holds_its_code_and_can_be_accepted_again() {
     for free_code in ["", "--free-code"] {
         let stack = Stack::with_chai().await;
-        minted(&stack, None).await;
+        stack.mint(9).await;
         let entered = accepted(&stack, None).await;
         let id = entered.submission_id.to_string();
         stack
@@ -129,7 +117,7 @@ async fn reopened_entry_holds_its_code_and_can_be_accepted_again() {
 #[tokio::test]
 async fn what_is_not_free_any_more_is_not_taken_back() {
     let stack = Stack::with_chai().await;
-    minted(&stack, None).await;
+    stack.mint(9).await;
     let first = accepted(&stack, None).await;
     let reopen = format!("submission reopen {} {WHY}", first.submission_id);
     let second = accepted_after(&stack, &first).await.submission_id;
@@ -157,7 +145,7 @@ async fn what_is_not_free_any_more_is_not_taken_back() {
 #[tokio::test]
 async fn a_prize_is_taken_back_by_two_people_alone() {
     let stack = Stack::with_chai().await;
-    minted(&stack, Some("A kettle")).await;
+    stack.mint("9 --prize 'A kettle'").await;
     let won = accepted(&stack, Some("A kettle")).await;
     let id = won.submission_id;
     for what in ["revoke", "reopen"] {
@@ -253,13 +241,7 @@ async fn a_revoked_receipt_can_be_entered_again_and_counts_once() {
     stack
         .fine(format!("submission revoke {first_id} {WHY}"))
         .await;
-    let tables = stack.tables();
-    let owner = async || {
-        let receipts = tables.store.receipts();
-        let owner = receipts.purchase(&first.scope, &code()).await;
-        owner.expect("it answers")
-    };
-    assert_eq!(owner().await, None);
+    assert_eq!(owner(&stack, &first).await, None);
     stack
         .fine(format!("submission settle {second_id} {accept} {WHY}"))
         .await;
@@ -275,7 +257,7 @@ async fn a_revoked_receipt_can_be_entered_again_and_counts_once() {
         let settle = format!("submission settle {first_id} {verdict} {WHY}");
         stack.refused(settle, code).await;
     }
-    assert_eq!(owner().await, Some(second.submission_id));
+    assert_eq!(owner(&stack, &first).await, Some(second.submission_id));
     assert_eq!(counts(&stack, &first).await, (2, 2, 2));
 }
 
@@ -315,7 +297,7 @@ async fn what_cannot_be_corrected_is_said() {
 #[tokio::test]
 async fn a_code_that_stayed_used_is_not_freed_silently_later() {
     let stack = Stack::with_chai().await;
-    minted(&stack, None).await;
+    stack.mint(9).await;
     let id = accepted(&stack, None).await.submission_id.to_string();
     stack.fine(format!("submission revoke {id} {WHY}")).await;
     let message = stack
@@ -373,7 +355,7 @@ fn any_act() -> impl Strategy<Value = (usize, [&'static str; 2])> {
 #[tokio::test]
 async fn corrections_in_any_order_keep_counts_and_one_holder() {
     let stack = Stack::with_chai().await;
-    minted(&stack, None).await;
+    stack.mint(9).await;
     let first = accepted(&stack, None).await;
     let ids = [
         first.submission_id,

@@ -12,12 +12,12 @@ use common::store::submission_writes::SettleResult;
 use serde_json::json;
 use service_tests::text::{fields, list_of};
 
-use crate::review::{CODE, as_it_is, code, photo, shown, shown_with, typed, with_receipt};
+use crate::review::{CODE, as_it_is, code, photo, shown_with, typed, with_receipt};
 use crate::submission::{WHY, entrant, submission, write};
 use crate::support::{NOW, Stack};
 
 /// The submission that a receipt was counted for.
-async fn owner(stack: &Stack, submission: &Submission) -> Option<SubmissionId> {
+pub(crate) async fn owner(stack: &Stack, submission: &Submission) -> Option<SubmissionId> {
     let receipts = stack.tables().store.receipts().clone();
     let owner = receipts.purchase(&submission.scope, &code()).await;
     owner.expect("it answers")
@@ -62,7 +62,7 @@ async fn a_receipt_is_accepted_once_by_the_code_that_a_person_read() {
         .message;
     assert_contains!(message, "`--reject receipt_already_used`");
     assert_lacks!(message, CODE);
-    let second_now = shown(&stack, &second).await;
+    let second_now = stack.shown(second.submission_id).await;
     assert_eq!(second_now["review_status"], "under_review");
     let settled = stack
         .json(format!(
@@ -241,7 +241,7 @@ async fn of_two_decisions_at_once_one_stands() {
         let accept = format!("submission settle {id} --accept --without-receipt-code {WHY}");
         let reject = format!("submission settle {id} --reject receipt_unreadable {WHY}");
         let (accepted, rejected) = tokio::join!(stack.run(&accept), stack.run(&reject));
-        let state = shown(&stack, &waiting).await["state"].clone();
+        let state = stack.shown(waiting.submission_id).await["state"].clone();
         let (winner, loser) = if state == "accepted" {
             (accepted, rejected)
         } else {

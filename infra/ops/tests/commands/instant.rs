@@ -253,9 +253,7 @@ async fn stop_says_what_follows() {
     stack.fine(ARM).await;
     let stopped = stack.run(STOP).await.fine().err;
     assert_contains!(stopped, "`ops instant start` gives prizes again");
-    for operator in ["asha", "juma"] {
-        stack.run_by(operator, reveal(&stack, LIVE, "proof")).await;
-    }
+    stack.by_two(reveal(&stack, LIVE, "proof")).await;
     assert_eq!(stack.run(STOP).await.fine().err, "", "it has ended");
 }
 

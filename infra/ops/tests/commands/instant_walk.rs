@@ -27,21 +27,16 @@ impl Entrants {
     /// With a plan that is open, 160 minutes before its first day.
     async fn of_open_plan(stack: Stack) -> Self {
         stack.apply(chai_with_prizes()).await;
-        let codes = stack.arg("codes.csv");
-        let mint = format!("code mint {LIVE} --count 200 --output {codes}");
-        stack.fine(mint).await;
+        let codes = stack.mint(200).await;
         let issued = stack.json(format!("key issue {LIVE}")).await;
         stack.fine(plan(&stack, LIVE, "plan")).await;
         stack.clock.advance(NOTICE);
         stack.fine(format!("instant arm {LIVE}")).await;
-        let (codes, base_url) = (
-            stack.read("codes.csv"),
-            stack.ready_file()["base_url"].clone(),
-        );
+        let base_url = stack.ready_file()["base_url"].clone();
         Self {
             url: format!("{}/api/v1/submissions", text_of(&base_url)),
             authorization: format!("Bearer {}", text_of(&issued["key"])),
-            codes: codes.lines().skip(1).map(str::to_owned).collect(),
+            codes,
             next: 0,
             stack,
         }
@@ -91,19 +86,14 @@ impl Entrants {
     }
 
     async fn revoke(&self, won: &Value) {
-        for operator in ["asha", "juma"] {
-            self.stack.run_by(operator, revocation(won)).await.fine();
-        }
+        self.stack.by_two(revocation(won)).await;
     }
 
     /// What `ops instant verify` says of the plan's files.
     async fn proved(&self) -> Value {
         let stack = &self.stack;
         stack.fine(STOP).await;
-        for operator in ["asha", "juma"] {
-            let reveal = reveal(stack, LIVE, "proof");
-            stack.run_by(operator, reveal).await.fine();
-        }
+        stack.by_two(reveal(stack, LIVE, "proof")).await;
         let verify = format!("instant verify {}", stack.arg("proof"));
         stack.json(verify).await
     }

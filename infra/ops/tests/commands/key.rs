@@ -2,9 +2,6 @@
 
 use std::time::Duration;
 
-use aws_sdk_dynamodb::types::AttributeValue;
-use common::aws::Aws;
-use common::store::campaigns;
 use serde_json::Value;
 use service_tests::text::{fields, list_of, parse_json, text_of};
 
@@ -201,21 +198,9 @@ async fn rolled_key_has_a_successor_like_it_and_ends() {
 async fn a_key_whose_campaign_cannot_be_read_is_not_rolled() {
     let stack = Stack::with_chai().await;
     let id = issue(&stack).await;
-    let client = Aws::for_operator(&stack.env)
-        .expect("credentials")
-        .dynamodb();
-    let table = stack
-        .env
-        .required(campaigns::VARIABLE)
-        .expect("the stack sets it");
-    let slug = AttributeValue::S("chai-bora-2026".to_owned());
-    client
-        .delete_item()
-        .table_name(table)
-        .key(campaigns::KEY, slug)
-        .send()
-        .await
-        .expect("it is deleted");
+    stack
+        .sql("DELETE FROM campaigns WHERE slug = 'chai-bora-2026'")
+        .await;
     stack
         .refused(format!("key roll {id}"), "campaign_unknown")
         .await;

@@ -5,7 +5,6 @@ mod recount;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use common::domain::code_record::CodeKey;
 use common::domain::message::MessageKey;
 use common::domain::statistics::{ALL_DAYS, Amount, Metric};
 use common::domain::submission::{Submission, SubmissionStatus};
@@ -17,7 +16,7 @@ use serde_json::{Value, json};
 use service_tests::counting::Counter;
 use service_tests::text::{fields, len_of, list_of, parse_json, text_of};
 
-use crate::submission::{submission, waiting, write};
+use crate::submission::{holding, submission, waiting, write};
 use crate::support::{CHAI, Stack, live};
 
 const SHOW: &str = "numbers --campaign chai-bora-2026";
@@ -29,19 +28,12 @@ const WHY: &str = "--why 'Receipt seen'";
 /// rejected.
 pub(crate) async fn counted() -> (Stack, Counter) {
     let stack = Stack::with_chai().await;
-    let mint = "code mint --campaign chai-bora-2026 --environment live --count 5";
-    let named = format!(
-        "--output {} --prize 'A kettle' --batch kettles",
-        stack.arg("codes.csv")
-    );
-    stack.fine(format!("{mint} {named}")).await;
-    let key = CodeKey::Minted(0);
+    stack.mint("5 --prize 'A kettle' --batch kettles").await;
     let won = Submission {
         batch: Some("kettles".to_owned()),
-        code_key: Some(key.in_scope(&live())),
         ..submission(won(), None)
     };
-    write(&stack, &won, Some(&key)).await;
+    holding(&stack, 0, won).await;
     let accepted = SubmissionStatus::accepted(2, None);
     let elsewhere = Submission {
         region: None,
@@ -197,20 +189,12 @@ async fn prizes_left_are_those_of_active_batches_whatever_the_days() {
 #[tokio::test]
 async fn numbers_follow_a_revocation_and_a_reopening() {
     let stack = Stack::with_chai().await;
-    let mint = "code mint --campaign chai-bora-2026 --environment live --count 5";
-    stack
-        .fine(format!(
-            "{mint} --output {} --batch plain",
-            stack.arg("codes.csv")
-        ))
-        .await;
-    let key = CodeKey::Minted(0);
+    stack.mint("5 --batch plain").await;
     let entered = Submission {
         batch: Some("plain".to_owned()),
-        code_key: Some(key.in_scope(&live())),
         ..submission(SubmissionStatus::accepted(2, None), None)
     };
-    write(&stack, &entered, Some(&key)).await;
+    let entered = holding(&stack, 0, entered).await;
     let mut counter = Counter::new(&stack.env, &stack.clock);
     let id = entered.submission_id;
     // State, submissions, entries, redeemed codes and phones.

@@ -7,10 +7,8 @@ use std::io::{self, Read as _, Seek, SeekFrom, Write};
 use std::sync::LazyLock;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use common::aws::Aws;
 use common::aws::photos::{self, Photos};
 use common::aws::settle_queue::{PARTNER_VARIABLE, TAX_VARIABLE};
-use common::config::Env;
 use common::domain::campaign::{Campaign, ConsentText};
 use common::domain::codebook::BatchStatus;
 use common::domain::ids::EntrantId;
@@ -20,7 +18,6 @@ use common::domain::timestamp::Timestamp;
 use common::store::entrants::Entrants;
 use local::tables::TABLES;
 use ops_core::people;
-use ops_core::tables::Tables;
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body};
 use service_tests::interceptor::{FaultKind, Interceptor};
@@ -28,7 +25,7 @@ use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of};
 use service_tests::service::{Service, entrant_id};
 use service_tests::text::{fields, text_of};
 
-use crate::support::{Ended, run, run_typing};
+use crate::support::{Ended, run, run_typing, tables_of};
 
 const PHONE: &str = "0712345678";
 const ERASE: &str = "person erase --phone 0712345678 --why asked";
@@ -98,11 +95,6 @@ async fn typing(campaign: &TestCampaign, command: impl AsRef<str>, typed: &str) 
 
 async fn erase(campaign: &TestCampaign) -> Ended {
     ops(campaign, format!("{ERASE} --yes")).await.fine()
-}
-
-fn tables_of(env: &Env) -> (Tables, Aws) {
-    let aws = Aws::for_operator(env).expect("credentials");
-    (Tables::from_env(env, &aws).expect("the tables"), aws)
 }
 
 /// Enters with a live key, and returns the key of the message.
@@ -333,7 +325,7 @@ async fn a_photo_is_written_before_the_next_one_is_read() {
         .service
         .behind(&faults, &["AWS_ENDPOINT_URL_S3"])
         .await;
-    let (tables, _) = tables_of(&service.env);
+    let tables = tables_of(&service.env);
     let now = service.clock.now();
     let held = people::find(&tables, &phone(), now).await.expect("found");
     assert_eq!(held[0].photos().count(), 2);

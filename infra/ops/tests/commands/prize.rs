@@ -2,16 +2,12 @@
 
 use std::time::Duration;
 
-use common::domain::code_record::CodeKey;
 use common::domain::submission::{Submission, SubmissionStatus};
-use local::stack::Options;
 use serde_json::{Value, json};
-use service_tests::interceptor::Interceptor;
 use service_tests::text::{fields, list_of};
 
-use crate::correction::minted;
-use crate::submission::{WHY, submission, write};
-use crate::support::{CHAI, Stack, live};
+use crate::submission::{WHY, holding, submission, write};
+use crate::support::{CHAI, Stack};
 
 pub(crate) const PRIZE: &str = "A kettle";
 const LIST: &str = "prize list --campaign chai-bora-2026";
@@ -46,8 +42,7 @@ pub(crate) const HANDED_OVER: [&str; 3] = ["call --outcome reached", "confirm", 
 
 async fn revoke(stack: &Stack, won: &Submission, options: &str) {
     let revoke = format!("submission revoke {} {options} {WHY}", won.submission_id);
-    stack.json_by("asha", &revoke).await;
-    stack.json_by("juma", &revoke).await;
+    stack.by_two(revoke).await;
 }
 
 #[tokio::test]
@@ -131,12 +126,7 @@ async fn prize_is_forfeited_for_a_reason_that_the_log_allows() {
 
 #[tokio::test]
 async fn of_two_operators_one_logs_the_step() {
-    let hold = Interceptor::default();
-    let stack = Stack::start(Options {
-        proxy: Some(hold.front()),
-        ..Options::default()
-    })
-    .await;
+    let (hold, stack) = Stack::held().await;
     stack.apply(CHAI).await;
     let won = won(&stack).await;
     let reached = format!("prize call {} --outcome reached", won.reference());
@@ -170,11 +160,9 @@ async fn revoking_an_entry_takes_its_prize_back() {
 #[tokio::test]
 async fn prize_of_an_entry_accepted_again_is_won_again() {
     let stack = Stack::with_chai().await;
-    minted(&stack, Some(PRIZE)).await;
-    let key = CodeKey::Minted(0);
+    stack.mint(format!("9 --prize '{PRIZE}'")).await;
     let status = SubmissionStatus::accepted(1, Some(PRIZE.to_owned()));
-    let won = submission(status, Some(key.in_scope(&live())));
-    write(&stack, &won, Some(&key)).await;
+    let won = holding(&stack, 0, submission(status, None)).await;
     let again = async || {
         let id = won.submission_id;
         for command in [

@@ -12,12 +12,12 @@ use common::domain::retry::LookupFailures;
 use common::domain::settling::{Anomaly, PendingSettlement, Progress};
 use common::domain::submission::{Submission, SubmissionStatus};
 use common::random;
-use ops_core::connection::aws;
 use serde_json::{Value, json};
 use service_tests::text::{fields, text_of};
 
+use crate::reviewing::upload;
 use crate::submission::{submission, waiting, write};
-use crate::support::{NOW, Stack, live, run};
+use crate::support::{NOW, Stack, run};
 
 pub(crate) const CODE: &str = "AB12CD3456";
 
@@ -43,14 +43,20 @@ pub(crate) async fn with_receipt(
     source: Source,
     changed: impl FnOnce(Submission) -> Submission,
 ) -> Submission {
-    let arrived = match source {
-        Source::Photo { .. } => Some(StoredPhoto {
-            bytes: 7,
-            photo_type: Some(PhotoType::Jpeg),
-            seen_at: NOW,
-        }),
-        Source::Typed { .. } => None,
-    };
+    let arrived = matches!(source, Source::Photo { .. }).then_some(StoredPhoto {
+        bytes: 7,
+        photo_type: Some(PhotoType::Jpeg),
+        seen_at: NOW,
+    });
+    with_arrived(stack, source, arrived, changed).await
+}
+
+async fn with_arrived(
+    stack: &Stack,
+    source: Source,
+    arrived: Option<StoredPhoto>,
+    changed: impl FnOnce(Submission) -> Submission,
+) -> Submission {
     let receipt_id = random::receipt_id();
     let submission = changed(Submission {
         receipt_id: Some(receipt_id),
@@ -84,11 +90,6 @@ pub(crate) fn as_it_is(submission: Submission) -> Submission {
 
 pub(crate) fn code() -> VerificationCode {
     CODE.parse().expect("a code")
-}
-
-/// A submission as `submission show --json` prints it.
-pub(crate) async fn shown(stack: &Stack, submission: &Submission) -> Value {
-    shown_with(stack, submission, "").await.0
 }
 
 /// `submission show` as JSON, and as text with single spaces.
@@ -205,16 +206,7 @@ async fn a_photo_is_shown_by_a_link_that_gives_its_bytes() {
     let stack = Stack::with_chai().await;
     let waiting = with_receipt(&stack, photo(None), as_it_is).await;
     let bytes = b"\xff\xd8\xffjpeg";
-    let key = photos::object_key(&waiting.scope, waiting.receipt_id.expect("a receipt"));
-    let s3 = aws(&stack.env).await.expect("all variables").s3();
-    let bucket = stack.env.required(photos::VARIABLE).expect("a bucket");
-    let put = s3
-        .put_object()
-        .bucket(bucket)
-        .key(key)
-        .content_type("image/jpeg")
-        .body(bytes.to_vec().into());
-    put.send().await.expect("it is taken");
+    upload(&stack, &waiting, bytes.to_vec()).await;
 
     let (json, text) = shown_with(&stack, &waiting, "").await;
     assert_eq!(json["receipt_source"]["link"], Value::Null);
@@ -252,29 +244,7 @@ async fn a_photo_is_shown_by_a_link_that_gives_its_bytes() {
 #[tokio::test]
 async fn a_photo_that_has_not_arrived_has_no_link() {
     let stack = Stack::with_chai().await;
-    let (receipt_id, scope) = (random::receipt_id(), live());
-    let source = photo(None);
-    let receipt = Receipt {
-        receipt_id,
-        scope,
-        source,
-        arrived: None,
-        attached_to: None,
-        created_at: NOW,
-    };
-    let tables = stack.tables();
-    tables
-        .store
-        .receipts()
-        .create(&receipt, None)
-        .await
-        .expect("it answers");
-    let waiting = submission(waiting(), None);
-    let waiting = Submission {
-        receipt_id: Some(receipt_id),
-        ..waiting
-    };
-    write(&stack, &waiting, None).await;
+    let waiting = with_arrived(&stack, photo(None), None, as_it_is).await;
     let (json, _) = shown_with(&stack, &waiting, "--show-photo").await;
     assert_eq!(fields(&json["receipt_source"], "arrived link"), "null null");
 }

@@ -5,7 +5,7 @@ mod item;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use common::aws::{Aws, photos};
+use common::aws::photos;
 use common::config::Env;
 use common::domain::ids::{EntrantId, SubmissionId};
 use common::domain::message::MessageKey;
@@ -35,7 +35,7 @@ use service_tests::text::fields;
 use crate::draw::stored::{number, set};
 use crate::review::{as_it_is, code, photo, typed, with_receipt};
 use crate::submission::{submission, waiting, write};
-use crate::support::{NOW, Stack, live};
+use crate::support::{self, NOW, Stack, live};
 
 /// A reviewer's screen, with tables as in its own process.
 pub(crate) struct Screen {
@@ -133,10 +133,11 @@ impl Screen {
 fn tables_of(stack: &Stack, operator: &str) -> Tables {
     let (identity, name) = operator.split_once('/').unwrap_or((operator, operator));
     let env = stack.env_with(&[("AWS_ACCESS_KEY_ID", identity), ("OPS_BY", name)]);
-    Tables::from_env(&env, &Aws::for_operator(&env).expect("all variables")).expect("all variables")
+    support::tables_of(&env)
 }
 
-async fn stored(tables: &Tables, id: SubmissionId) -> Submission {
+/// A live submission as it is stored.
+pub(crate) async fn stored(tables: &Tables, id: SubmissionId) -> Submission {
     let submissions = tables.store.submissions();
     let found = submissions.get(&live(), id).await;
     found.expect("it answers").expect("it is there")

@@ -7,7 +7,6 @@ use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use common::aws::Aws;
 use common::config::Env;
 use common::domain::Dependency;
-use common::domain::code_record::CodeKey;
 use common::domain::key_encryption::DeploymentSecret;
 use common::domain::message::MessageKey;
 use common::domain::scope::Environment;
@@ -33,8 +32,8 @@ use crate::draw::{entered, freeze};
 use crate::instant;
 use crate::prize::won;
 use crate::review::{CODE, as_it_is, photo, typed, with_receipt};
-use crate::submission::{submission, waiting, write};
-use crate::support::{CHAI, Ended, NOW, Stack, chai, live, run};
+use crate::submission::{holding, submission, waiting};
+use crate::support::{CHAI, Ended, NOW, Stack, chai, run};
 use crate::webhook;
 
 /// A guarded stack with a campaign, a key and codes.
@@ -72,9 +71,7 @@ async fn left(stack: &Stack, serial: u64) -> String {
         let left = with_receipt(stack, photo(None), as_it_is).await;
         return left.submission_id.to_string();
     }
-    let key = CodeKey::Minted(serial);
-    let left = submission(waiting(), Some(key.in_scope(&live())));
-    write(stack, &left, Some(&key)).await;
+    let left = holding(stack, serial, submission(waiting(), None)).await;
     left.submission_id.to_string()
 }
 
@@ -123,11 +120,12 @@ async fn erasable(stack: &Stack) -> &'static str {
 
 /// A test submission with a code and its idempotency key.
 async fn tested(stack: &Stack) {
-    let (scope, key) = (chai(Environment::Test), CodeKey::Minted(0));
-    let code_key = Some(key.in_scope(&scope));
     let won = SubmissionStatus::accepted(1, Some("A kettle".to_owned()));
-    let accepted = submission(won, code_key);
-    write(stack, &Submission { scope, ..accepted }, Some(&key)).await;
+    let accepted = Submission {
+        scope: chai(Environment::Test),
+        ..submission(won, None)
+    };
+    holding(stack, 0, accepted).await;
 }
 
 async fn of_test_keys(stack: &Stack) -> usize {

@@ -1,15 +1,12 @@
 //! `ops secret`.
 
-use std::collections::HashMap;
-
-use aws_sdk_dynamodb::types::AttributeValue;
-use common::aws::Aws;
 use common::aws::deployment_secret::DeploymentSecrets;
 use common::domain::scope::Environment;
-use common::store::code_books::{self, CodeBooks};
+use common::store::code_books::CodeBooks;
 use serde_json::json;
 use service_tests::text::text_of;
 
+use crate::draw::stored::records;
 use crate::support::{Stack, chai, live};
 
 async fn keys(books: &CodeBooks, environment: Environment) -> String {
@@ -24,23 +21,9 @@ async fn keys(books: &CodeBooks, environment: Environment) -> String {
 
 /// Each book's version of the secret.
 async fn versions(stack: &Stack) -> Vec<String> {
-    let client = Aws::for_operator(&stack.env)
-        .expect("credentials")
-        .dynamodb();
-    let table = stack
-        .env
-        .required(code_books::VARIABLE)
-        .expect("the stack sets it");
-    let reply = client
-        .scan()
-        .table_name(table)
-        .send()
-        .await
-        .expect("the table");
-    let version = |item: &HashMap<String, AttributeValue>| {
-        item["secret_version"].as_s().expect("text").clone()
-    };
-    reply.items().iter().map(version).collect()
+    let books = records(stack, "code_books").await.into_iter();
+    let version = books.map(|book| book["secret_version"].as_s().expect("text").clone());
+    version.collect()
 }
 
 #[tokio::test]
@@ -78,8 +61,7 @@ async fn rotation_that_was_cut_short_is_finished_first() {
     let stack = Stack::with_chai().await;
     let tables = stack.tables();
     let before = keys(&tables.code_books, Environment::Test).await;
-    let aws = Aws::for_operator(&stack.env).expect("credentials");
-    let secrets = DeploymentSecrets::from_env(&stack.env, &aws).expect("a name");
+    let secrets = DeploymentSecrets::from_env(&stack.env, &stack.aws()).expect("a name");
     let new = secrets
         .rotate(&"n".repeat(64))
         .await

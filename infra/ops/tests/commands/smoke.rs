@@ -7,20 +7,17 @@ use common::config::Env;
 use common::domain::scope::CampaignSlug;
 use local::stack::{Options, Stack as Local};
 use serde_json::{Value, json};
-use service_tests::text::{len_of, text_of};
+use service_tests::text::{len_of, list_of, text_of};
 use tokio::net::TcpSocket;
 
-use crate::support::run;
+use crate::support::{Ended, run};
 
-async fn json(env: &Env, args: &str) -> Value {
-    let ended = run(&format!("{args} --json"), env.clone(), &Clock::system()).await;
-    assert_eq!(ended.code, ops_core::EXIT_OK, "{}", ended.err);
-    serde_json::from_str(&ended.out).expect("one JSON document")
+async fn ran(env: &Env, command: &str) -> Ended {
+    run(command, env.clone(), &Clock::system()).await
 }
 
-fn texts<'a>(list: &'a Value, field: &str) -> Vec<&'a str> {
-    let objects = list.as_array().expect("a list").iter();
-    objects.map(|object| text_of(&object[field])).collect()
+async fn json(env: &Env, command: &str) -> Value {
+    ran(env, &format!("{command} --json")).await.json()
 }
 
 /// Asserts that the campaign is archived and takes no entries.
@@ -67,7 +64,9 @@ async fn walk_leaves_no_key_and_no_listed_campaign_behind() {
         "key.revoke",
         "campaign.archive",
     ];
-    assert_eq!(texts(&rows["rows"], "action"), walk);
+    let actions = list_of(&rows["rows"]).iter();
+    let actions: Vec<_> = actions.map(|row| text_of(&row["action"])).collect();
+    assert_eq!(actions, walk);
     assert_eq!(
         tables.code_books.scopes().await.expect("it answers"),
         [],
@@ -87,12 +86,7 @@ async fn what_is_not_as_it_should_be_is_named() {
     let storage = env
         .required("AWS_ENDPOINT_URL_S3")
         .expect("the stack sets it");
-    let ended = run(
-        &format!("smoke --url {storage}"),
-        env.clone(),
-        &Clock::system(),
-    )
-    .await;
+    let ended = ran(&env, &format!("smoke --url {storage}")).await;
     assert_eq!(ended.code, ops_core::EXIT_FAILURE);
     assert_contains!(
         ended.err,
@@ -101,19 +95,14 @@ async fn what_is_not_as_it_should_be_is_named() {
     );
     assert_archived(&env).await;
     for url in ["ftp://entry.example.com", "nope"] {
-        let ended = run(&format!("smoke --url {url}"), env.clone(), &Clock::system()).await;
+        let ended = ran(&env, &format!("smoke --url {url}")).await;
         assert_contains!(ended.err, "--url must be where the API is");
     }
     // Held and not listened on, it refuses connections.
     let held = TcpSocket::new_v4().expect("a socket");
     held.bind(([127, 0, 0, 1], 0).into()).expect("a port");
     let address = held.local_addr().expect("an address").to_string();
-    let ended = run(
-        &format!("smoke --url {address}"),
-        env.clone(),
-        &Clock::system(),
-    )
-    .await;
+    let ended = ran(&env, &format!("smoke --url {address}")).await;
     assert_contains!(ended.err, "reading the campaign: ");
     assert_lacks!(ended.err, "logs");
     let stopped = [(
@@ -122,11 +111,6 @@ async fn what_is_not_as_it_should_be_is_named() {
     )]
     .into_iter()
     .collect();
-    let ended = run(
-        "campaign list",
-        env.overridden_by(stopped),
-        &Clock::system(),
-    )
-    .await;
+    let ended = ran(&env.overridden_by(stopped), "campaign list").await;
     assert_contains!(ended.err, "nothing answers at this address");
 }

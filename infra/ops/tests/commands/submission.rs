@@ -110,6 +110,15 @@ pub(crate) async fn write(stack: &Stack, submission: &Submission, code: Option<&
     assert!(matches!(written, WriteResult::Committed), "{written:?}");
 }
 
+/// Writes it as holder of the minted code with this number.
+pub(crate) async fn holding(stack: &Stack, serial: u64, made: Submission) -> Submission {
+    let key = CodeKey::Minted(serial);
+    let code_key = Some(key.in_scope(&made.scope));
+    let made = Submission { code_key, ..made };
+    write(stack, &made, Some(&key)).await;
+    made
+}
+
 /// Writes an accepted submission without a code.
 pub(crate) async fn accepted(stack: &Stack, entries: u32) -> Submission {
     let accepted = submission(SubmissionStatus::accepted(entries, None), None);
@@ -155,15 +164,8 @@ pub(crate) fn waiting() -> SubmissionStatus {
 /// A submission that waits for an operator and holds a batch's first code.
 async fn with_one_waiting() -> (Stack, Submission) {
     let stack = Stack::with_chai().await;
-    let mint = "code mint --campaign chai-bora-2026 --environment live --count 2";
-    let output = stack.arg("codes.csv");
-    stack
-        .fine(format!("{mint} --output {output} --prize 'A kettle'"))
-        .await;
-    let key = CodeKey::Minted(0);
-    let code_key = Some(key.in_scope(&live()));
-    let submission = submission(waiting(), code_key);
-    write(&stack, &submission, Some(&key)).await;
+    stack.mint("2 --prize 'A kettle'").await;
+    let submission = holding(&stack, 0, submission(waiting(), None)).await;
     (stack, submission)
 }
 

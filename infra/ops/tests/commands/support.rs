@@ -17,6 +17,7 @@ use local::stack::Options;
 use ops_core::tables::Tables;
 use ops_core::{EXIT_FAILURE, EXIT_OK, EXIT_USAGE, Terminal};
 use serde_json::Value;
+use service_tests::interceptor::Interceptor;
 use service_tests::service::{DEPLOYMENT_SECRET, Service, env_with};
 use service_tests::text::{list_of, parse_json, text_of};
 use tempfile::TempDir;
@@ -140,6 +141,17 @@ impl Stack {
         }
     }
 
+    /// A stack without campaigns, whose calls can be held.
+    pub(crate) async fn held() -> (Interceptor, Self) {
+        let hold = Interceptor::default();
+        let options = Options {
+            proxy: Some(hold.front()),
+            ..Options::default()
+        };
+        let stack = Self::start(options).await;
+        (hold, stack)
+    }
+
     /// A stack with the campaign of [`CHAI`].
     pub(crate) async fn with_chai() -> Self {
         let stack = Self::empty().await;
@@ -228,6 +240,23 @@ impl Stack {
             .await
     }
 
+    /// Runs a command as [`Self::json_by`] does, by one person and then by another.
+    pub(crate) async fn by_two(&self, command: impl AsRef<str>) {
+        for operator in ["asha", "juma"] {
+            self.json_by(operator, command.as_ref()).await;
+        }
+    }
+
+    /// Mints live codes of [`CHAI`]; the options begin with the count.
+    pub(crate) async fn mint(&self, options: impl Display) -> Vec<String> {
+        let output = self.arg("codes.csv");
+        let mint = "code mint --campaign chai-bora-2026 --environment live";
+        self.fine(format!("{mint} --output {output} --count {options}"))
+            .await;
+        let file = self.read("codes.csv");
+        file.lines().skip(1).map(str::to_owned).collect()
+    }
+
     /// The stack's variables, with others in place of some.
     pub(crate) fn env_with(&self, others: &[(&str, &str)]) -> Env {
         env_with(&self.env, others)
@@ -263,7 +292,7 @@ impl Stack {
 
     /// The tables, for what commands cannot do.
     pub(crate) fn tables(&self) -> Tables {
-        Tables::from_env(&self.env, &self.aws()).expect("all variables")
+        tables_of(&self.env)
     }
 
     /// Runs a PartiQL statement on the tables, as somebody without `ops` does.
@@ -283,6 +312,12 @@ impl Stack {
     pub(crate) fn aws(&self) -> Aws {
         Aws::for_operator(&self.env).expect("all variables")
     }
+}
+
+/// Tables under the credentials in these variables.
+pub(crate) fn tables_of(env: &Env) -> Tables {
+    let aws = Aws::for_operator(env).expect("credentials");
+    Tables::from_env(env, &aws).expect("all variables")
 }
 
 /// The live scope of [`CHAI`].

@@ -1,12 +1,11 @@
 //! Attributes of a newer build stay through every write of an operator.
 
-use common::domain::code_record::CodeKey;
 use common::domain::submission::Submission;
 use common::store::submissions;
 
-use crate::correction::minted;
 use crate::draw::stored::{record, text};
-use crate::submission::{WHY, submission, waiting, write};
+use crate::reviewing::stored;
+use crate::submission::{WHY, holding, submission, waiting};
 use crate::support::{NOW, Stack, live};
 
 /// Attributes of the record, of its map `standing`, and of its first past state.
@@ -33,11 +32,8 @@ async fn left(stack: &Stack, submission: &Submission) -> Vec<&'static str> {
 #[tokio::test]
 async fn foreign_attributes_stay_through_every_decision() {
     let stack = Stack::with_chai().await;
-    minted(&stack, None).await;
-    let key = CodeKey::Minted(0);
-    let code_key = Some(key.in_scope(&live()));
-    let open = submission(waiting(), code_key);
-    write(&stack, &open, Some(&key)).await;
+    stack.mint(9).await;
+    let open = holding(&stack, 0, submission(waiting(), None)).await;
     let id = open.submission_id;
     for path in &FOREIGN[..2] {
         add(&stack, &open, path).await;
@@ -63,19 +59,16 @@ async fn foreign_attributes_stay_through_every_decision() {
         }
         assert_eq!(left(&stack, &open).await, FOREIGN, "{command:?}");
     }
-    let store = stack.tables().store;
-    let stored = async || {
-        let stored = store.submissions().get(&open.scope, id).await;
-        stored.expect("it answers").expect("it is there")
-    };
-    let before = stored().await;
+    let tables = stack.tables();
+    let before = stored(&tables, id).await;
     let after = before.with_spot_check("juma".to_owned(), None, NOW);
-    assert!(store.annotate(&before, &after).await.expect("it answers"));
+    let written = tables.store.annotate(&before, &after).await;
+    assert!(written.expect("it answers"));
     assert_eq!(left(&stack, &open).await, FOREIGN, "a second look");
     stack
         .fine("person erase --phone 0712345678 --why asked --yes")
         .await;
-    let erased = stored().await;
+    let erased = stored(&tables, id).await;
     assert!(
         erased.phone.is_none()
             && erased.history.iter().all(|past| {

@@ -1,12 +1,10 @@
 //! The deployment's secret in `settle-partners`: decrypts the phone that the partner is told.
 
-use std::path::PathBuf;
-
 use common::aws::deployment_secret;
-use service_tests::environment::Environment as Process;
 use service_tests::interceptor::Interceptor;
 
 use super::*;
+use crate::process::start;
 
 const ENDPOINT: &str = "AWS_ENDPOINT_URL_SECRETS_MANAGER";
 
@@ -18,7 +16,6 @@ async fn settle_functions_fetch_their_secrets_at_start() {
     let url = secrets.in_front_of(&variables[ENDPOINT]).await;
     variables.insert(ENDPOINT.to_owned(), url);
     assert!(variables.contains_key(deployment_secret::VARIABLE));
-    let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
     let functions = [
         ("count-changes", 0),
         // That of winning moments.
@@ -27,7 +24,7 @@ async fn settle_functions_fetch_their_secrets_at_start() {
         ("settle-partners", 3),
     ];
     for (function, calls) in functions {
-        Process::start(&program, &[function], &variables)
+        start(function, &variables)
             .await
             .first_poll()
             .await

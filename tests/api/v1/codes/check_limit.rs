@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use futures_util::future::join_all;
 use insta::assert_snapshot;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, plain};
-use service_tests::http::RequestBuilder;
+use service_tests::http::{RequestBuilder, crowd};
 
 const LIMIT: usize = 30;
 
@@ -104,9 +103,9 @@ async fn without_a_consumers_address_the_calling_server_is_counted() {
 }
 
 #[tokio::test]
-async fn sixty_at_once_are_thirty() {
+async fn of_sixty_thirty_are_taken() {
     let campaign = TestCampaign::at_noon().await;
-    let replies = join_all((0..60).map(|_| from(&campaign, "41.59.13.7").send())).await;
+    let replies = crowd((0..60).map(|_| from(&campaign, "41.59.13.7").send())).await;
     let with = |status: u16| {
         replies
             .iter()

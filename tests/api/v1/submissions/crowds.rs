@@ -3,18 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use common::domain::scope::Environment;
-use futures_util::StreamExt;
-use futures_util::future::join_all;
-use futures_util::stream;
 use serde_json::Value;
 use service_tests::campaign::{TestCampaign, phone};
-use service_tests::http::{Reply, RequestBuilder};
+use service_tests::http::{Reply, RequestBuilder, crowd};
 
 use crate::load::turn;
 
 /// Retries under the same key until answered, as callers do: a slow machine may need more than ten
 /// seconds.
-async fn answered(request: RequestBuilder) -> Reply {
+pub(super) async fn answered(request: RequestBuilder) -> Reply {
     loop {
         let reply = request.clone().await;
         if !matches!(reply.status.as_u16(), 409 | 503) {
@@ -23,7 +20,7 @@ async fn answered(request: RequestBuilder) -> Reply {
     }
 }
 
-fn count(replies: &[Reply]) -> BTreeMap<String, usize> {
+pub(super) fn count(replies: &[Reply]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for reply in replies {
         assert_eq!(reply.status, 200, "{}", reply.text);
@@ -53,11 +50,7 @@ async fn two_hundred_phones_with_one_code_are_one_winner() {
     let campaign = TestCampaign::plain().await;
     let code = campaign.code(0);
     let submitted = (0..200).map(|number| answered(campaign.submission(&phone(number), &code)));
-    // All at once would need too many sockets on some systems.
-    let replies: Vec<_> = stream::iter(submitted)
-        .buffer_unordered(100)
-        .collect()
-        .await;
+    let replies = crowd(submitted).await;
     assert_eq!(
         count(&replies),
         counts(&[("entered", 1), ("already_used", 199)])
@@ -70,7 +63,7 @@ async fn fifty_codes_of_one_phone_pass_a_limit_of_three_three_times() {
     let campaign = TestCampaign::with(|config| config.limits.phone_total = Some(3)).await;
     let submitted =
         (0..50).map(|serial| answered(campaign.submission(&phone(1), &campaign.code(serial))));
-    let replies = join_all(submitted).await;
+    let replies = crowd(submitted).await;
     assert_eq!(
         count(&replies),
         counts(&[("entered", 3), ("entry_limit", 47)])
@@ -95,7 +88,7 @@ async fn fifty_requests_with_one_key_are_one_submission() {
     let _turn = turn().await;
     let campaign = TestCampaign::with(|config| config.limits.phone_total = Some(1)).await;
     let request = campaign.submission(&phone(1), &campaign.code(0));
-    let replies = join_all((0..50).map(|_| answered(request.clone()))).await;
+    let replies = crowd((0..50).map(|_| answered(request.clone()))).await;
     assert_eq!(count(&replies), counts(&[("entered", 50)]));
     let ids: BTreeSet<String> = replies
         .iter()
@@ -115,7 +108,7 @@ async fn fifty_new_keys_for_one_code_and_phone_are_one_submission() {
     let campaign = TestCampaign::with(|config| config.limits.phone_total = Some(1)).await;
     let code = campaign.code(0);
     let phone = phone(1);
-    let replies = join_all((0..50).map(|_| answered(campaign.submission(&phone, &code)))).await;
+    let replies = crowd((0..50).map(|_| answered(campaign.submission(&phone, &code)))).await;
     assert_eq!(count(&replies), counts(&[("entered", 50)]));
     let fresh = replies
         .iter()
@@ -129,7 +122,7 @@ async fn forty_guesses_at_once_are_ten_heard_and_thirty_not() {
     let _turn = turn().await;
     let campaign = TestCampaign::plain().await;
     let guess = |number| answered(campaign.submission(&phone(1), &format!("WRONG{number}")));
-    let replies = join_all((0..40).map(guess)).await;
+    let replies = crowd((0..40).map(guess)).await;
     assert_eq!(
         count(&replies),
         counts(&[("invalid", 10), ("rate_limited", 30)])
@@ -149,11 +142,7 @@ async fn everything_at_once_adds_up() {
             requests.push(request);
         }
     }
-    // More at once would take longer than a call may, on a slow machine.
-    let replies: Vec<_> = stream::iter(requests.into_iter().map(answered))
-        .buffer_unordered(48)
-        .collect()
-        .await;
+    let replies = crowd(requests.into_iter().map(answered)).await;
     let mut winners: BTreeMap<String, usize> = BTreeMap::new();
     for reply in &replies {
         assert_eq!(reply.status, 200, "{}", reply.text);

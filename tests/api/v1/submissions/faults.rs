@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 use local::partner::SimulatedPartner;
 use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER};
 use serde_json::json;
-use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
+use service_tests::campaign::{TestCampaign, phone, plain};
 use service_tests::database_faults::Fault;
 use service_tests::partners::judged_by;
 use service_tests::receipts::id_of;
@@ -210,11 +210,8 @@ async fn unwritten_late_answer_delays_the_reply_ten_seconds_at_most() {
     let mut config = plain();
     judged_by(partner.url())(&mut config);
     let campaign = TestCampaign::on(&service, config).await;
-    let sending = campaign
-        .live("POST", "/api/v1/submissions")
-        .header("idempotency-key", fresh_key());
     let started = Instant::now();
-    let sent = tokio::spawn(sending.json(&body(&phone(1), "SLOW-1")).send());
+    let sent = tokio::spawn(campaign.entry(&phone(1), "SLOW-1").send());
     while partner.redemptions().is_empty() {
         tokio::task::yield_now().await;
     }
@@ -278,10 +275,7 @@ async fn a_code_book_that_is_missing_makes_no_code_a_wrong_one() {
 async fn a_partners_code_without_a_code_book_is_no_wrong_one_either() {
     let campaign = TestCampaign::with(judged_by("http://127.0.0.1:1/redeem".to_owned())).await;
     lose_book(&campaign, Environment::Live).await;
-    let sending = campaign
-        .live("POST", "/api/v1/submissions")
-        .header("idempotency-key", fresh_key());
-    let reply = sending.json(&body(&phone(1), "OKAY-1")).await;
+    let reply = campaign.entry(&phone(1), "OKAY-1").await;
     assert_eq!(reply.refusal(), "503 service_unavailable");
 }
 

@@ -6,7 +6,7 @@ use common::domain::campaign::{CodePolicy, PhoneLimits};
 use common::domain::scope::Environment;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use service_tests::campaign::{TestCampaign, fresh_key, phone, plain};
+use service_tests::campaign::{TestCampaign, phone, plain};
 use service_tests::service::Service;
 use service_tests::text::list_of;
 
@@ -125,12 +125,8 @@ async fn latest_fifty_are_listed_and_all_entries_counted() {
     let campaign = TestCampaign::on(&service, config).await;
     let mut ids = Vec::new();
     for _ in 0..53 {
-        let sending = campaign
-            .test("POST", "/api/v1/submissions")
-            .header("idempotency-key", fresh_key());
-        let reply = sending
-            .json(&json!({ "phone": phone(1), "consent": true }))
-            .await;
+        let body = json!({ "phone": phone(1), "consent": true });
+        let reply = campaign.with_body(&campaign.test_key, &body).await;
         ids.insert(0, reply.field("id"));
         service.clock.advance(Duration::from_millis(1));
     }

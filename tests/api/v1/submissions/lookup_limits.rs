@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use futures_util::future::join_all;
 use insta::assert_snapshot;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, phone, plain};
-use service_tests::http::RequestBuilder;
+use service_tests::http::{RequestBuilder, crowd};
 
 const PER_PHONE: usize = 5;
 const PER_RANGE: u32 = 30;
@@ -185,13 +184,12 @@ async fn of_two_full_limits_the_longer_wait_is_told() {
 #[tokio::test]
 async fn many_at_once_are_no_more_than_the_limits() {
     let campaign = TestCampaign::at_noon().await;
-    let replies = join_all((0..20).map(|_| from(&campaign, "41.59.13.7", 1).send())).await;
+    let replies = crowd((0..20).map(|_| from(&campaign, "41.59.13.7", 1).send())).await;
     assert_eq!(
         replies.iter().filter(|reply| reply.status == 200).count(),
         PER_PHONE
     );
-    let replies =
-        join_all((2..62).map(|number| from(&campaign, "41.59.14.7", number).send())).await;
+    let replies = crowd((2..62).map(|number| from(&campaign, "41.59.14.7", number).send())).await;
     let with = |status: u16| {
         replies
             .iter()

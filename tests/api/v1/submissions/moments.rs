@@ -1,7 +1,6 @@
 //! `POST /api/v1/submissions`: prizes given at winning moments.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use common::clock::Clock;
@@ -19,7 +18,7 @@ use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
 use service_tests::database_faults::Fault;
 use service_tests::event;
-use service_tests::fleet::{Fleet, Routing};
+use service_tests::fleet::Routing;
 use service_tests::http::Reply;
 use service_tests::interceptor::{Disturbance, FaultKind, Interceptor};
 use service_tests::moments::{NO_CAPS, OpenPlan};
@@ -27,7 +26,9 @@ use service_tests::random::Random;
 use service_tests::receipts::{Settler, TIME, id_of, receipts_alone};
 use service_tests::service::Service;
 
+use super::crowds::count;
 use crate::load::turn;
+use crate::process::fleet;
 
 const ENVIRONMENTS: usize = 4;
 const PRIZE: &str = "Prize 0";
@@ -50,38 +51,24 @@ async fn crowd(
     campaign: &TestCampaign,
     entries: impl IntoIterator<Item = (u32, u64)>,
 ) -> BTreeMap<String, usize> {
-    let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
-    let variables = campaign.service.variables.clone();
-    let fleet = Fleet::new(program, &["create-submission"], variables, Routing::Even);
+    let fleet = fleet("create-submission", &campaign.service, Routing::Even);
     fleet.warm_up(ENVIRONMENTS).await;
     let entering = entries.into_iter().map(async |(number, code)| {
-        let headers = [
-            ("content-type", "application/json".to_owned()),
-            ("idempotency-key", fresh_key()),
-        ];
         let body = body(&phone(number), &campaign.code(code));
-        let (path, key) = ("/api/v1/submissions", &campaign.live_key);
-        let event = event::of("POST", path, &headers, Some(&body), key);
+        let event = event::entry(&body, &campaign.live_key);
         loop {
             let answer = fleet.invoke(&event).await.expect("an answer");
             // As callers do.
             if answer["statusCode"] != 409 && answer["statusCode"] != 503 {
-                assert_eq!(answer["statusCode"], 200, "{answer}");
-                let body = answer["body"].as_str().expect("a body");
-                let body: Value = serde_json::from_str(body).expect("JSON");
-                return body["message_key"].as_str().expect("a key").to_owned();
+                return event::reply(&answer);
             }
         }
     });
-    let outcomes: Vec<String> = stream::iter(entering)
+    let replies: Vec<Reply> = stream::iter(entering)
         .buffer_unordered(ENVIRONMENTS)
         .collect()
         .await;
-    let mut counts = BTreeMap::new();
-    for outcome in outcomes {
-        *counts.entry(outcome).or_default() += 1;
-    }
-    counts
+    count(&replies)
 }
 
 fn counts(won: usize, entered: usize) -> BTreeMap<String, usize> {
@@ -388,23 +375,30 @@ async fn stopped_plan_gives_nothing_until_it_starts() {
     assert_eq!(outcome(&after), won());
 }
 
-#[tokio::test]
-async fn receipt_wins_when_it_is_settled() {
-    let service = Service::still();
-    let campaign = TestCampaign::changed(&service, receipts_alone).await;
-    let settler = Settler::new(&service);
-    let plan = OpenPlan::due(&campaign, &[1], NO_CAPS).await;
+/// Submits receipts of these phones and settles each at once; returns the outcomes.
+async fn settled(campaign: &TestCampaign, receipts: &[(u32, &str)]) -> Vec<(Value, Value)> {
+    let settler = Settler::new(&campaign.service);
     let key = &campaign.live_key;
     let mut outcomes = Vec::new();
-    for code in ["GOOD010001", "GOOD010002"] {
+    for (number, code) in receipts {
         let receipt = campaign.typed(key, code, TIME).await;
-        let submitted = campaign.with_receipt(key, &phone(1), "", &receipt).await;
+        let submitted = campaign.with_receipt(key, &phone(*number), "", &receipt);
+        let submitted = submitted.await;
         assert_eq!(submitted.field("state"), "pending");
-        service.clock.advance(Duration::from_secs(5));
+        campaign.advance(Duration::from_secs(5));
         let message = campaign.message(&id_of(&submitted));
         settler.deliver_to(Dependency::TaxAuthority, &message).await;
         outcomes.push(outcome(&campaign.shown(&submitted).await));
     }
+    outcomes
+}
+
+#[tokio::test]
+async fn receipt_wins_when_it_is_settled() {
+    let service = Service::still();
+    let campaign = TestCampaign::changed(&service, receipts_alone).await;
+    let plan = OpenPlan::due(&campaign, &[1], NO_CAPS).await;
+    let outcomes = settled(&campaign, &[(1, "GOOD010001"), (1, "GOOD010002")]).await;
     assert_eq!(outcomes, [won(), lost()]);
     assert_eq!(plan.wins().await[0].source, WinSource::Moment);
     let entrant = campaign.entrant(Environment::Live, 1).await;
@@ -415,20 +409,10 @@ async fn receipt_wins_when_it_is_settled() {
 async fn caps_hold_for_receipts() {
     let service = Service::still();
     let campaign = TestCampaign::changed(&service, receipts_alone).await;
-    let settler = Settler::new(&service);
     let caps = Caps { day: 1, total: 1 };
     let plan = OpenPlan::due(&campaign, &[3], caps).await;
-    let key = &campaign.live_key;
-    let mut outcomes = Vec::new();
-    for (number, code) in [(1, "GOOD010001"), (1, "GOOD010002"), (2, "GOOD010003")] {
-        let receipt = campaign.typed(key, code, TIME).await;
-        let submitted = campaign.with_receipt(key, &phone(number), "", &receipt);
-        let submitted = submitted.await;
-        service.clock.advance(Duration::from_secs(5));
-        let message = campaign.message(&id_of(&submitted));
-        settler.deliver_to(Dependency::TaxAuthority, &message).await;
-        outcomes.push(outcome(&campaign.shown(&submitted).await));
-    }
+    let receipts = [(1, "GOOD010001"), (1, "GOOD010002"), (2, "GOOD010003")];
+    let outcomes = settled(&campaign, &receipts).await;
     assert_eq!(outcomes, [won(), lost(), won()]);
     assert_eq!((plan.given().await, plan.wins().await.len()), (vec![2], 2));
 }

@@ -6,13 +6,14 @@ use std::time::Duration;
 use common::domain::codebook::BatchStatus;
 use common::domain::scope::Environment;
 use common::domain::win::{Win, WinSource, WinStatus};
-use futures_util::future::join_all;
 use service_tests::campaign::{TestCampaign, phone};
 use service_tests::database_faults::Fault;
-use service_tests::http::Reply;
+use service_tests::http::{Reply, crowd};
 use service_tests::partners::{judged_by, simulated};
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of};
 use service_tests::service::Service;
+
+use super::crowds::answered;
 
 const PRIZE: &str = "A kettle";
 
@@ -46,15 +47,7 @@ async fn each_winner_of_a_crowd_has_one_record() {
             .flat_map(|request| [request.clone(), request])
             .collect::<Vec<_>>()
     });
-    let replies = join_all(requests.map(|request| async move {
-        loop {
-            let reply = request.clone().await;
-            if !matches!(reply.status.as_u16(), 409 | 503) {
-                return reply;
-            }
-        }
-    }));
-    let replies = replies.await;
+    let replies = crowd(requests.map(answered)).await;
     let has_won = |reply: &&Reply| reply.field("instant_win") == PRIZE;
     let winners: BTreeSet<_> = replies.iter().filter(has_won).map(id_of).collect();
     assert_eq!(winners.len(), 10);

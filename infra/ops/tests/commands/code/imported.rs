@@ -3,7 +3,7 @@
 use super::*;
 
 /// Different codes of this length that look random.
-fn random_looking(count: u64, length: usize) -> String {
+pub(crate) fn random_looking(count: u64, length: usize) -> String {
     let code = |number: u64| {
         let code = format!(
             "{:032X}",

@@ -1,12 +1,11 @@
 //! `ops code void`.
 
-use common::domain::code_record::CodeKey;
 use common::domain::codebook::BookMatch;
 use common::domain::submission::SubmissionStatus;
 
 use super::{LIVE, codes_in, mint, normal};
-use crate::submission::{submission, write};
-use crate::support::{Stack, live};
+use crate::submission::{holding, submission};
+use crate::support::Stack;
 
 #[tokio::test]
 async fn a_batch_is_voided_as_a_whole() {
@@ -45,10 +44,8 @@ async fn a_dry_run_counts_what_would_be_voided_and_voids_nothing() {
     let stack = Stack::with_chai().await;
     stack.fine(mint(&stack, "a.csv", "3")).await;
     let minted = codes_in(&stack, "a.csv");
-    let key = CodeKey::Minted(0);
-    let status = SubmissionStatus::accepted(1, None);
-    let used = submission(status, Some(key.in_scope(&live())));
-    write(&stack, &used, Some(&key)).await;
+    let used = submission(SubmissionStatus::accepted(1, None), None);
+    holding(&stack, 0, used).await;
     let rows = stack.json("audit list").await;
     let void = format!("code void --dry-run {LIVE}");
     let batch = format!("{void} --batch batch-1");

@@ -8,26 +8,16 @@ use service_tests::text::{fields, list_of, text_of};
 use super::SignedIn;
 use super::keys::mark_in;
 use super::pages::download;
+use crate::code::imported::random_looking;
 use crate::support::Stack;
 
 const CODES: &str = "/campaigns/chai-bora-2026/live/codes";
 const SCOPE: &str = "--campaign chai-bora-2026 --environment live";
 
-/// The page that a form's reply leads to.
-async fn follow(operator: &SignedIn, path: &str, fields: &str) -> String {
-    let reply = operator.post_for(303, path, fields).await;
-    let location = reply.headers["location"].to_str().expect("text").to_owned();
-    operator.page(&location).await
-}
-
 async fn minted(operator: &SignedIn, fields: &str) -> String {
     let mark = mark_in(&operator.page(CODES).await);
-    follow(
-        operator,
-        &format!("{CODES}/mint"),
-        &format!("{mark}&{fields}"),
-    )
-    .await
+    let fields = format!("{mark}&{fields}");
+    operator.followed(&format!("{CODES}/mint"), &fields).await
 }
 
 fn codes_of(file: &str) -> Vec<&str> {
@@ -77,10 +67,14 @@ async fn minted_codes_are_downloaded_once_and_valid_after_it() {
     assert_contains!(again.text, "The codes were downloaded before");
     assert_lacks!(again.text, codes[0]);
 
-    let page = follow(&operator, &format!("{CODES}/activate"), "batch=kettles").await;
+    let page = operator
+        .followed(&format!("{CODES}/activate"), "batch=kettles")
+        .await;
     assert_contains!(page, "These codes count");
     assert_eq!(state_of(&stack, codes[0]).await, "unused");
-    let page = follow(&operator, &format!("{CODES}/activate"), "batch=kettles").await;
+    let page = operator
+        .followed(&format!("{CODES}/activate"), "batch=kettles")
+        .await;
     assert_contains!(page, "These codes count");
     let listed = operator.page(CODES).await;
     assert_contains!(listed, "kettles", "A kettle", "submissions?batch=kettles");
@@ -107,7 +101,7 @@ async fn batch_of_an_ended_console_is_made_valid_with_its_file() {
     assert_contains!(early.text, "their file was not downloaded");
     let page = next.page(&format!("{CODES}/minted?batch=kettles")).await;
     assert_contains!(page, "asha downloaded its file", "make the codes valid");
-    let page = follow(&next, &activate, "batch=kettles").await;
+    let page = next.followed(&activate, "batch=kettles").await;
     assert_contains!(page, "These codes count");
     assert_eq!(state_of(&stack, code).await, "unused");
 }
@@ -140,9 +134,13 @@ async fn a_download_that_broke_off_can_be_repeated_or_withdrawn() {
         tokio::task::yield_now().await;
     }
     assert_contains!(operator.page(&page).await, "Download the codes");
-    let done = follow(&operator, &format!("{CODES}/withdraw"), "batch=many").await;
+    let done = operator
+        .followed(&format!("{CODES}/withdraw"), "batch=many")
+        .await;
     assert_contains!(done, "The batch is void");
-    let gone = follow(&operator, &format!("{CODES}/download"), "batch=many").await;
+    let gone = operator
+        .followed(&format!("{CODES}/download"), "batch=many")
+        .await;
     assert_contains!(gone, "The batch is void");
 }
 
@@ -209,22 +207,11 @@ fn form_urlencoded(fields: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-fn list(count: u32) -> String {
-    let code = |number: u32| {
-        format!(
-            "{:07}{:04}\n",
-            (number * 7_919) % 9_999_991,
-            (number * 104_729) % 10_000
-        )
-    };
-    (1..=count).map(code).collect()
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_chosen_file_is_described_and_imported_after_a_confirmation() {
     let stack = crate::roles::guarded_stack().await;
     let operator = SignedIn::with_role(&stack, "operator").await;
-    let file = list(300);
+    let file = random_looking(300, 11);
     let (status, place) = choose(
         &operator,
         "codes.csv",
@@ -309,12 +296,7 @@ async fn what_is_wrong_with_a_file_is_told_by_its_lines() {
 #[tokio::test]
 async fn a_viewer_sees_batches_and_why_none_can_be_minted() {
     let stack = crate::roles::guarded_stack().await;
-    let output = stack.arg("codes.csv");
-    stack
-        .fine(format!(
-            "code mint {SCOPE} --count 2 --batch kettles --output {output}"
-        ))
-        .await;
+    stack.mint("2 --batch kettles").await;
     let viewer = SignedIn::with_role(&stack, "viewer").await;
     let page = viewer.page(CODES).await;
     assert_contains!(

@@ -6,7 +6,7 @@ use std::time::Duration;
 use service_tests::text::{fields, text_of};
 
 use super::pages::downloaded;
-use super::{Served, SignedIn};
+use super::{Served, SignedIn, hidden};
 use crate::draw::interrupted::interrupt;
 use crate::draw::races::with_two;
 use crate::draw::{entered, freeze, frozen, relay_reply, shown};
@@ -37,14 +37,6 @@ async fn after_work(operator: &SignedIn) -> String {
 async fn asked(operator: &SignedIn) -> String {
     new_draw(operator, 303, FORM).await;
     after_work(operator).await
-}
-
-/// A hidden field's value.
-pub(crate) fn hidden<'a>(page: &'a str, name: &str) -> &'a str {
-    let field = format!("name=\"{name}\" value=\"");
-    let value = page.split(&field).nth(1);
-    let value = value.and_then(|rest| rest.split('"').next());
-    value.expect("a hidden field")
 }
 
 /// Agrees to the question of a page.

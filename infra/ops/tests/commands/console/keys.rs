@@ -2,21 +2,14 @@
 
 use service_tests::text::fields;
 
-use super::SignedIn;
+use super::{SignedIn, between, hidden};
 use crate::support::Stack;
 
 const KEYS: &str = "/campaigns/chai-bora-2026/live/keys";
 
 /// The mark of a page's form that counts once.
 pub(super) fn mark_in(page: &str) -> String {
-    let after = page.split("name=\"once\" value=\"").nth(1);
-    let mark = after.and_then(|after| after.split('"').next());
-    format!("once={}", mark.expect("a form with a mark"))
-}
-
-fn between<'a>(page: &'a str, before: &str, after: &str) -> &'a str {
-    let rest = page.split(before).nth(1).expect("it is there");
-    rest.split(after).next().expect("it ends")
+    format!("once={}", hidden(page, "once"))
 }
 
 /// Issues a key; returns it and its id.

@@ -4,7 +4,7 @@ mod campaigns;
 mod codes;
 mod demo;
 mod draws;
-pub(crate) mod freezes;
+mod freezes;
 mod keys;
 mod link;
 pub(crate) mod overview;
@@ -26,6 +26,17 @@ use tokio::task::JoinHandle;
 
 use crate::reviewing::with_photo_reader;
 use crate::support::Stack;
+
+/// The text of a page between two others.
+fn between<'a>(page: &'a str, before: &str, after: &str) -> &'a str {
+    let (_, rest) = page.split_once(before).expect("it is there");
+    rest.split(after).next().expect("it ends")
+}
+
+/// A hidden field's value.
+pub(crate) fn hidden<'a>(page: &'a str, name: &str) -> &'a str {
+    between(page, &format!("name=\"{name}\" value=\""), "\"")
+}
 
 /// A console of a stack's operator.
 pub(crate) struct Served {

@@ -3,7 +3,6 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
-use common::domain::code_record::CodeKey;
 use common::domain::submission::{Submission, SubmissionStatus};
 use common::random;
 use serde_json::json;
@@ -12,35 +11,20 @@ use service_tests::text::fields;
 use super::SignedIn;
 use crate::review::{CODE, as_it_is, photo, typed, with_receipt};
 use crate::reviewing::{photo_with_gps, upload};
-use crate::submission::{submission, waiting, write};
-use crate::support::{CHAI, Stack, live};
+use crate::submission::{holding, submission, waiting};
+use crate::support::{CHAI, Stack};
 
 const CODES: &str = "/campaigns/chai-bora-2026/live/codes";
 const SCRIPT: &str = "<script>alert(1)</script>";
 
-async fn mint(stack: &Stack, count: &str) -> Vec<String> {
-    let mint = format!("code mint --campaign chai-bora-2026 --environment live --count {count}");
-    stack
-        .fine(format!(
-            "{mint} --batch kettles --output {}",
-            stack.arg("codes.csv")
-        ))
-        .await;
-    let file = stack.read("codes.csv");
-    file.lines().skip(1).map(str::to_owned).collect()
-}
-
 /// An accepted submission, in the words of an attacker of the browser.
 async fn accepted(stack: &Stack) -> Submission {
-    let key = CodeKey::Minted(0);
     let accepted = Submission {
         region: Some(SCRIPT.to_owned()),
         request_id: Some("request-7".to_owned()),
-        code_key: Some(key.in_scope(&live())),
         ..submission(SubmissionStatus::accepted(2, None), None)
     };
-    write(stack, &accepted, Some(&key)).await;
-    accepted
+    holding(stack, 0, accepted).await
 }
 
 /// Searches, and returns the only result's page.
@@ -86,7 +70,7 @@ pub(super) async fn downloaded(
 #[tokio::test]
 async fn any_name_of_a_submission_leads_to_its_timeline() {
     let stack = Stack::with_chai().await;
-    let codes = mint(&stack, "2").await;
+    let codes = stack.mint("2 --batch kettles").await;
     let submission = accepted(&stack).await;
     let operator = SignedIn::to(&stack).await;
     let (id, reference) = (
@@ -134,7 +118,7 @@ async fn any_name_of_a_submission_leads_to_its_timeline() {
 #[tokio::test]
 async fn search_keeps_what_it_was_asked_in_its_box() {
     let stack = Stack::with_chai().await;
-    mint(&stack, "1").await;
+    stack.mint("1 --batch kettles").await;
     let operator = SignedIn::to(&stack).await;
     for (asked, kept) in [
         ("PVTX-EU8Q", "PVTX-EU8Q"),
@@ -231,7 +215,7 @@ async fn a_photo_is_shown_as_a_copy_after_a_row() {
 #[tokio::test]
 async fn a_batch_is_void_once_its_name_is_typed() {
     let stack = Stack::with_chai().await;
-    let codes = mint(&stack, "2").await;
+    let codes = stack.mint("2 --batch kettles").await;
     let operator = SignedIn::to(&stack).await;
     assert_contains!(operator.page(CODES).await, "/codes/void?batch=kettles");
     assert_contains!(

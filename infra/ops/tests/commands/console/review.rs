@@ -14,9 +14,9 @@ use common::store::review_locks::LOCK_LIFETIME;
 use serde_json::json;
 use service_tests::text::{fields, parse_json, text_of};
 
-use super::SignedIn;
+use super::{SignedIn, between};
 use crate::decision::prize::at_stake;
-use crate::review::{CODE, as_it_is, code, photo, shown, typed, with_receipt};
+use crate::review::{CODE, as_it_is, code, photo, typed, with_receipt};
 use crate::reviewing::{photo_with_gps, upload};
 use crate::submission::{submission, write};
 use crate::support::{NOW, Stack};
@@ -41,8 +41,7 @@ impl Screen {
     }
 
     fn on(operator: SignedIn, page: &str) -> Self {
-        let (_, rest) = page.split_once("data-screen=\"").expect("a screen");
-        let name = rest.split('"').next().expect("a name").to_owned();
+        let name = between(page, "data-screen=\"", "\"").to_owned();
         Self { operator, name }
     }
 
@@ -95,7 +94,7 @@ async fn answer_is_written_when_it_arrives() {
     screen.send(204, "next", "").await;
     let accept = answer_to(&waiting, "verdict=accept&code=AB12CD3456&entries=1");
     screen.send(204, "answer", &accept).await;
-    let json = shown(&stack, &waiting).await;
+    let json = stack.shown(waiting.submission_id).await;
     assert_eq!(fields(&json, "state entries"), "accepted 1");
     let text = screen.send(409, "answer", &accept).await;
     assert_contains!(text, "asha accepted it at", "nothing was written");
@@ -123,7 +122,7 @@ async fn answer_of_a_closing_page_is_written() {
     of_juma.send(204, "next", "").await;
     let reject = answer_to(&answered, "verdict=reject&reason=receipt_unreadable");
     of_asha.send(204, "answer", &reject).await;
-    let json = shown(&stack, &answered).await;
+    let json = stack.shown(answered.submission_id).await;
     assert_eq!(json["message_key"], "receipt_unreadable");
 }
 
@@ -142,7 +141,7 @@ async fn held_answer_that_is_late_decides_nothing() {
     of_juma.send(200, "next", "").await;
     let text = of_asha.send(409, "answer", &reject).await;
     assert_contains!(text, "asha has it now");
-    assert_eq!(shown(&stack, &waiting).await["state"], "pending");
+    assert_eq!(stack.shown(waiting.submission_id).await["state"], "pending");
     of_juma.send(204, "answer", &reject).await;
     of_asha.send(409, "answer", &reject).await;
 }
@@ -195,8 +194,7 @@ async fn a_prize_is_shown_to_a_second_person_with_who_was_the_first() {
     let card = first.send(200, "next", "").await;
     assert_contains!(card, "instant prize “A kettle”", "juma accepted it at");
     assert_lacks!(card, CODE);
-    let (_, rest) = card.split_once("data-revision=\"").expect("a revision");
-    let revision = rest.split('"').next().expect("a number");
+    let revision = between(&card, "data-revision=\"", "\"");
     let other = format!(
         "id={id}&revision={revision}&second_look=false&verdict=accept&code={CODE}&entries=5"
     );
@@ -204,7 +202,10 @@ async fn a_prize_is_shown_to_a_second_person_with_who_was_the_first() {
     assert_contains!(text, "waits for a second person");
     first.send(204, "next", "").await;
     stack.json_by("juma", format!("{accept} --entries 5")).await;
-    assert_eq!(shown(&stack, &waiting).await["instant_win"], "A kettle");
+    assert_eq!(
+        stack.shown(waiting.submission_id).await["instant_win"],
+        "A kettle"
+    );
 }
 
 /// A submission whose partner may have redeemed the code.
@@ -249,7 +250,7 @@ async fn answer_that_cannot_be_written_says_why() {
         .await;
     assert_contains!(text, "Type the receipt's code, or tick");
     assert_lacks!(text, "--");
-    assert_eq!(shown(&stack, &waiting).await["state"], "pending");
+    assert_eq!(stack.shown(waiting.submission_id).await["state"], "pending");
     let body = screen.send(200, "heartbeat", "").await;
     let beat = parse_json(&body);
     assert_eq!(beat["lost"], json!([]), "the page still has it");

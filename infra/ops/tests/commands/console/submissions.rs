@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::{PutRequest, WriteRequest};
-use common::domain::code_record::CodeKey;
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
 use common::domain::statistics::{ALL_DAYS, Amount, Counter, Metric};
@@ -12,12 +11,11 @@ use common::random;
 use common::store::submissions::key;
 use service_tests::text::fields;
 
-use super::SignedIn;
 use super::keys::mark_in;
 use super::pages::download;
-use crate::correction::minted;
+use super::{SignedIn, hidden};
 use crate::draw::stored::{number as number_of, text};
-use crate::submission::{accepted, submission, waiting, write};
+use crate::submission::{accepted, holding, submission, waiting, write};
 use crate::support::{NOW, Stack, live};
 
 const LIST: &str = "/campaigns/chai-bora-2026/live/submissions";
@@ -33,10 +31,6 @@ async fn waits(stack: &Stack) -> Submission {
     let waits = submission(waiting(), None);
     write(stack, &waits, None).await;
     waits
-}
-
-fn location(reply: &service_tests::http::Reply) -> String {
-    reply.headers["location"].to_str().expect("text").to_owned()
 }
 
 /// Reads the table for a filter, and returns the page it leads to.
@@ -196,11 +190,8 @@ async fn a_long_list_is_read_in_steps_and_goes_on() {
         "2,000 submissions found so far, in the first 2,000 records.",
         "Go on"
     );
-    let list = page.split("name=\"list\" value=\"").nth(1).expect("a list");
-    let list = list.split('"').next().expect("its name");
-    let more = format!("waiting=person&list={list}");
-    let reply = operator.post_for(303, &format!("{LIST}/more"), &more).await;
-    let page = operator.page(&location(&reply)).await;
+    let more = format!("waiting=person&list={}", hidden(&page, "list"));
+    let page = operator.followed(&format!("{LIST}/more"), &more).await;
     assert_contains!(page, "2,101 submissions, newest first.", newest);
     assert_lacks!(page, "Go on");
 }
@@ -249,16 +240,12 @@ fn page_of(submission: &Submission) -> String {
 #[tokio::test]
 async fn a_refused_code_is_told_with_its_holder() {
     let stack = Stack::with_chai().await;
-    minted(&stack, Some("A kettle")).await;
-    let key = CodeKey::Minted(0);
+    stack.mint("9 --prize 'A kettle'").await;
     let holder = Submission {
         batch: Some("batch-1".to_owned()),
-        ..submission(
-            SubmissionStatus::accepted(2, None),
-            Some(key.in_scope(&live())),
-        )
+        ..submission(SubmissionStatus::accepted(2, None), None)
     };
-    write(&stack, &holder, Some(&key)).await;
+    let holder = holding(&stack, 0, holder).await;
     let refused = rejected(&stack, |one| Submission {
         created_at: NOW.after(Duration::from_secs(12 * 60)),
         code_refusal: Some(CodeRefusal {
@@ -284,11 +271,9 @@ async fn a_refused_code_is_told_with_its_holder() {
 #[tokio::test]
 async fn revoked_and_reopened_on_the_page_as_it_was_shown() {
     let stack = Stack::with_chai().await;
-    minted(&stack, None).await;
-    let key = CodeKey::Minted(0);
-    let code_key = Some(key.in_scope(&live()));
-    let entered = submission(SubmissionStatus::accepted(2, None), code_key);
-    write(&stack, &entered, Some(&key)).await;
+    stack.mint(9).await;
+    let entered = submission(SubmissionStatus::accepted(2, None), None);
+    let entered = holding(&stack, 0, entered).await;
     let operator = SignedIn::to(&stack).await;
     let path = page_of(&entered);
     let revoke = format!("{path}/revoke");
@@ -460,8 +445,7 @@ async fn a_viewer_reads_why_the_buttons_are_missing() {
     let list = viewer.page(&format!("{LIST}?state=pending")).await;
     assert_contains!(list, "An export takes the role <b>operator</b>");
     assert_lacks!(list, "<button>Download</button>");
-    let read = viewer.post_for(303, &format!("{LIST}/read"), "").await;
-    let page = viewer.page(&location(&read)).await;
+    let page = read(&viewer, "").await;
     assert_contains!(page, entered.reference().to_string(), "hidden");
     viewer
         .post_for(

@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use service_tests::text::{parse_json, text_of};
 
 use super::counted;
-use crate::review::{CODE, as_it_is, code, photo, shown, with_receipt};
-use crate::reviewing::Screen;
+use crate::review::{CODE, as_it_is, code, photo, with_receipt};
+use crate::reviewing::{Screen, stored};
 use crate::submission::{WHY, entrant};
 use crate::support::{NOW, Stack};
 
@@ -44,12 +44,12 @@ async fn a_prize_is_given_by_two_people_alone() {
     let id = waiting.submission_id;
     let accept = format!("--accept --receipt-code {CODE} --entries 7");
     stack.clock.advance(Duration::from_secs(60));
-    let before = shown(&stack, &waiting).await;
+    let before = stack.shown(id).await;
     let proposed = stack
         .json_by("asha", format!("submission settle {id} {accept} {WHY}"))
         .await;
     assert_eq!(details(&stack).await["proposal"], true);
-    let after = shown(&stack, &waiting).await;
+    let after = stack.shown(id).await;
     assert_eq!(
         proposed["proposal"]["correction"],
         json!({ "change": "accept", "entries": 7 })
@@ -223,18 +223,13 @@ async fn more_entries_than_the_service_gives_need_two_people() {
 #[tokio::test]
 async fn request_that_the_log_does_not_have_is_no_first_person() {
     let stack = Stack::with_chai().await;
-    let waiting = at_stake(&stack).await;
-    let id = waiting.submission_id;
+    let id = at_stake(&stack).await.submission_id;
     let accept = format!("submission settle {id} --accept --receipt-code {CODE} {WHY}");
     stack
         .run_by("asha", format!("{accept} --entries 1"))
         .await
         .fine();
     let tables = stack.tables();
-    let read = async || {
-        let found = tables.submissions().get(&waiting.scope, id).await;
-        found.expect("it answers").expect("it is there")
-    };
     // By a person who may write the table: another number of entries, then another first person.
     let changes: [fn(&mut Approval); 2] = [
         |first| {
@@ -249,7 +244,7 @@ async fn request_that_the_log_does_not_have_is_no_first_person() {
         },
     ];
     for change in changes {
-        let asked = read().await;
+        let asked = stored(&tables, id).await;
         let mut forged = asked.approval.clone().expect("a request");
         change(&mut forged);
         let after = asked.awaiting(forged);

@@ -9,12 +9,6 @@ use crate::console::SignedIn;
 
 const ABANDON: &str = "draw abandon --campaign chai-bora-2026 --draw week-03 --why mistaken --yes";
 
-async fn abandoned_by_two(stack: &Stack) {
-    for operator in ["asha", "juma"] {
-        stack.json_by(operator, ABANDON).await;
-    }
-}
-
 #[tokio::test]
 async fn two_people_give_up_a_draw_for_all_to_see() {
     let stack = with_entries().await;
@@ -65,7 +59,7 @@ async fn proposal_from_before_the_round_is_none_after_it() {
 async fn abandoned_draw_is_not_run_whatever_its_record_says() {
     let stack = with_entries().await;
     frozen(&stack).await;
-    abandoned_by_two(&stack).await;
+    stack.by_two(ABANDON).await;
     stack.clock.advance(NOTICE);
     stack.refused(RUN, "draw_abandoned").await;
     stored::remove_from_draw(&stack, "abandonment").await;
@@ -82,7 +76,7 @@ async fn abandoned_draw_is_not_revived_by_its_record() {
     let mut drawn = records.filter(|record| record.contains_key("outcome"));
     let drawn = drawn.next().expect("a draw");
     stored::remove_from_draw(&stack, "outcome").await;
-    abandoned_by_two(&stack).await;
+    stack.by_two(ABANDON).await;
     stored::put(&stack, "draws", drawn).await;
     for command in [&after_round::certificate(&stack), RUN] {
         stack.refused(command, "draw_abandoned").await;
@@ -146,7 +140,7 @@ async fn person_in_an_abandoned_draw_is_erased() {
     frozen(&stack).await;
     stack.clock.advance(NOTICE);
     stack.refused(ERASE, "draw_not_run").await;
-    abandoned_by_two(&stack).await;
+    stack.by_two(ABANDON).await;
     stack.fine(ERASE).await;
 }
 
@@ -167,7 +161,7 @@ async fn run_that_was_not_finished_is_given_up_with_its_places() {
     stack.fine(RUN).await;
     stored::remove_from_draw(&stack, "outcome").await;
     stack.refused(ERASE, "prize_claimed").await;
-    abandoned_by_two(&stack).await;
+    stack.by_two(ABANDON).await;
     let published = stored::evidence(&stack).keys().await.into_iter();
     let mut files = published.filter(|file| file.starts_with(&key(&draw, "abandoned-")));
     let file = files.next().expect("a file");

@@ -21,18 +21,25 @@ async fn change_openings(stack: &Stack, draw: &Value, changed: impl Fn(&str) -> 
     stored::openings(stack).put(&key, kept).await;
 }
 
-/// A drawn draw of two entrants and one prize; its record, and the second reference.
-async fn drawn_with_alternate() -> (Stack, Value, String) {
+/// The one winner of two entrants, and the phone and reference of the other.
+async fn drawn_with_alternate(invents_erasures: bool) -> (Stack, Value, &'static str, String) {
     let stack = Stack::with_chai().await;
-    let entries = [
-        entered(&stack, "0711000001", 1).await,
-        entered(&stack, "0711000002", 1).await,
-    ];
-    frozen(&stack).await;
+    let mut entries = Vec::new();
+    for phone in ["0711000001", "0711000002"] {
+        let reference = entered(&stack, phone, 1).await.reference().to_string();
+        entries.push((phone, reference));
+    }
+    let draw = frozen(&stack).await;
+    if invents_erasures {
+        stack.clock.advance(Duration::from_hours(1));
+        invent_erasures(&stack, &draw).await;
+    }
     let drawn = stack.json(RUN).await;
-    let mut references = entries.iter().map(|entry| entry.reference().to_string());
-    let second = references.find(|one| drawn["winners"][0]["ref"] != json!(one));
-    (stack, drawn, second.expect("the other one"))
+    let winner = &drawn["winners"][0];
+    assert_eq!(winner["state"]["is"], "drawn");
+    entries.retain(|(_, reference)| winner["ref"] != **reference);
+    let (phone, reference) = entries.remove(0);
+    (stack, drawn, phone, reference)
 }
 
 /// Removes the reference's line.
@@ -120,23 +127,7 @@ async fn erasures_from_before_the_round_leave_nothing_to_choose() {
 
 #[tokio::test]
 async fn file_of_an_erasure_after_the_round_changes_nothing() {
-    let (stack, draw, second) = {
-        let stack = Stack::with_chai().await;
-        entered(&stack, "0711000001", 1).await;
-        entered(&stack, "0711000002", 1).await;
-        let draw = frozen(&stack).await;
-        stack.clock.advance(Duration::from_hours(1));
-        invent_erasures(&stack, &draw).await;
-        let drawn = stack.json(RUN).await;
-        assert_eq!(drawn["winners"][0]["state"]["is"], "drawn");
-        let winner = text_of(&drawn["winners"][0]["ref"]).to_owned();
-        let lines = erasure::openings(&stack, &draw).await;
-        let other = lines.lines().skip(1).find(|line| !line.contains(&winner));
-        let other = other
-            .and_then(|line| line.split(',').nth(1))
-            .expect("a row");
-        (stack, draw, other.to_owned())
-    };
+    let (stack, draw, _, second) = drawn_with_alternate(true).await;
     let whole = erasure::openings(&stack, &draw).await;
     change_openings(&stack, &draw, without(&second)).await;
     stack.refused(SKIP, "openings_changed").await;
@@ -150,21 +141,8 @@ async fn file_of_an_erasure_after_the_round_changes_nothing() {
 /// A file can be years older than the row of the log that makes it true.
 #[tokio::test]
 async fn alternate_erased_long_after_an_invented_file_stops_no_skip() {
-    let stack = Stack::with_chai().await;
-    let phones = ["0711000001", "0711000002"];
-    let mut entries = Vec::new();
-    for phone in phones {
-        entries.push(entered(&stack, phone, 1).await.reference().to_string());
-    }
-    let draw = frozen(&stack).await;
-    stack.clock.advance(Duration::from_hours(1));
-    invent_erasures(&stack, &draw).await;
-    let drawn = stack.json(RUN).await;
-    let other = entries
-        .iter()
-        .position(|one| drawn["winners"][0]["ref"] != **one);
+    let (stack, _, phone, _) = drawn_with_alternate(true).await;
     stack.clock.advance(Duration::from_hours(5 * 24));
-    let phone = phones[other.expect("an alternate")];
     let erase = format!("person erase --phone {phone} --why asked --yes");
     stack.fine(erase).await;
     let skipped = stack.json(SKIP).await;
@@ -202,14 +180,14 @@ async fn second_commitment_of_a_name_stops_the_run() {
 
 #[tokio::test]
 async fn opening_removed_after_the_run_stops_the_skip() {
-    let (stack, draw, second) = drawn_with_alternate().await;
+    let (stack, draw, _, second) = drawn_with_alternate(false).await;
     change_openings(&stack, &draw, without(&second)).await;
     stack.refused(SKIP, "openings_changed").await;
 }
 
 #[tokio::test]
 async fn opening_changed_after_the_run_stops_the_skip() {
-    let (stack, draw, second) = drawn_with_alternate().await;
+    let (stack, draw, _, second) = drawn_with_alternate(false).await;
     let friend = entered(&stack, erasure::PHONE, 1).await.reference();
     change_openings(&stack, &draw, |line| {
         Some(line.replace(&second, &friend.to_string()))
@@ -223,8 +201,7 @@ async fn winner_called_erased_is_found_by_the_kept_opening() {
     let stack = with_entries().await;
     let draw = frozen(&stack).await;
     stack.json(RUN).await;
-    let (tables, scope) = (stack.tables(), live());
-    let contacts = tables.draws.all_contacts(&scope).await.expect("it answers");
+    let winner = erasure::contacts(&stack).await.remove(0);
     let skipped = ContactStep {
         at: stack.clock.now(),
         by: None,
@@ -238,23 +215,19 @@ async fn winner_called_erased_is_found_by_the_kept_opening() {
         submission_id: None,
         region: None,
         masked_phone: None,
-        ..contacts[0].after(skipped).expect("it follows")
+        ..winner.after(skipped).expect("it follows")
     };
-    let is_changed = tables.draws.change_contact(&scope, &contacts[0], &erased);
-    assert!(is_changed.await.expect("it answers"));
+    erasure::change_contact(&stack, &winner, &erased).await;
     stack.refused(certificate(&stack), "draw_log_differs").await;
     // Even if the log says that the row was erased: the run would not have drawn it.
     let details = json!({ "commitment": draw["commitment"], "row": erased.row, "drawn": true });
-    let action = Action::new("draw.erase").in_scope(&scope).with(details);
+    let action = Action::new("draw.erase").in_scope(&live()).with(details);
+    let tables = stack.tables();
     let audit = tables.audit.append(action, stack.clock.now());
     audit.await.expect("a row");
     let file = key(&draw, &format!("erased/{}.json", erased.row));
     stored::evidence(&stack).put(&file, "{}").await;
-    let reference = contacts[0]
-        .reference
-        .as_ref()
-        .expect("a winner")
-        .to_string();
+    let reference = winner.reference.expect("a winner").to_string();
     change_openings(&stack, &draw, without(&reference)).await;
     stack.refused(certificate(&stack), "draw_log_differs").await;
 }
@@ -265,18 +238,16 @@ async fn phone_of_another_submission_is_not_shown_as_a_winners() {
     frozen(&stack).await;
     stack.json(RUN).await;
     let friend = entered(&stack, erasure::PHONE, 1).await.submission_id;
-    let (tables, scope) = (stack.tables(), live());
-    let contacts = tables.draws.all_contacts(&scope).await.expect("it answers");
+    let winner = erasure::contacts(&stack).await.remove(0);
     let changed = Contact {
         submission_id: Some(friend),
         log: ContactLog {
-            revision: contacts[0].revision + 1,
-            ..contacts[0].log.clone()
+            revision: winner.revision + 1,
+            ..winner.log.clone()
         },
-        ..contacts[0].clone()
+        ..winner.clone()
     };
-    let is_changed = tables.draws.change_contact(&scope, &contacts[0], &changed);
-    assert!(is_changed.await.expect("it answers"));
+    erasure::change_contact(&stack, &winner, &changed).await;
     let call = format!("draw call {DRAW} --winner 1 --show-phone");
     stack.refused(call, "draw_log_differs").await;
 }

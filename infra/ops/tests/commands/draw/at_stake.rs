@@ -10,7 +10,7 @@ fn revoke(reference: &str) -> String {
 }
 
 async fn state(stack: &Stack, reference: &str) -> Value {
-    stack.json(format!("submission show {reference}")).await["submissions"][0]["state"].clone()
+    stack.shown(reference).await["state"].clone()
 }
 
 /// Revokes an entry alone.

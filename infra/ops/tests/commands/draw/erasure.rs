@@ -29,13 +29,18 @@ async fn log(stack: &Stack, winner: &Contact, event: ContactEvent) -> Contact {
         event,
     };
     let after = winner.after(step).expect("it follows");
-    let draws = stack.tables().draws;
-    let is_changed = draws.change_contact(&live(), winner, &after).await;
-    assert!(is_changed.expect("it answers"));
+    change_contact(stack, winner, &after).await;
     after
 }
 
-async fn contacts(stack: &Stack) -> Vec<Contact> {
+/// Overwrites a winner's record.
+pub(super) async fn change_contact(stack: &Stack, before: &Contact, after: &Contact) {
+    let draws = stack.tables().draws;
+    let is_changed = draws.change_contact(&live(), before, after).await;
+    assert!(is_changed.expect("it answers"));
+}
+
+pub(super) async fn contacts(stack: &Stack) -> Vec<Contact> {
     let contacts = stack.tables().draws.all_contacts(&live()).await;
     contacts.expect("it answers")
 }

@@ -4,7 +4,6 @@ use std::process::{Command, Stdio};
 
 use common::clock::Clock;
 use common::domain::draw::FreezeLock;
-use local::stack::Options;
 use service_tests::interceptor::Interceptor;
 
 use super::erasure::{ERASE, PHONE, openings};
@@ -13,12 +12,7 @@ use crate::support::ctrl_c;
 
 /// A stack with holdable calls, and entries of two persons.
 pub(crate) async fn with_two() -> (Interceptor, Stack, Submission) {
-    let hold = Interceptor::default();
-    let stack = Stack::start(Options {
-        proxy: Some(hold.front()),
-        ..Options::default()
-    })
-    .await;
+    let (hold, stack) = Stack::held().await;
     stack.apply(CHAI).await;
     entered(&stack, "0711000005", 1).await;
     let person = entered(&stack, PHONE, 1).await;

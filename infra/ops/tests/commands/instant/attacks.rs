@@ -165,9 +165,7 @@ async fn win_that_is_added_to_a_logged_day_is_found() {
 async fn two_people_start_a_plan_that_follows_another() {
     let stack = armed().await;
     stack.fine(STOP).await;
-    for operator in ["asha", "juma"] {
-        stack.run_by(operator, reveal(&stack, LIVE, "proof")).await;
-    }
+    stack.by_two(reveal(&stack, LIVE, "proof")).await;
     let first = stack.json(SHOW).await["commitment"].clone();
     stack.fine(plan(&stack, LIVE, "second")).await;
     // The table can be changed, the evidence cannot.

@@ -4,11 +4,10 @@ use std::pin::Pin;
 
 use common::aws::moments_secret;
 use common::domain::instant::Schedule;
-use local::stack::Options;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use service_tests::interceptor::{Interceptor, Selection};
+use service_tests::interceptor::Selection;
 
 use super::*;
 
@@ -25,12 +24,8 @@ const WRITES: [Selection; 3] = [
 async fn claim_revocation_and_stop_at_once_keep_the_count() {
     // Each in turn is held until the other two are done.
     for (held, given) in [(0, 0), (1, 1), (2, 1)] {
-        let proxy = Interceptor::default();
-        let options = Options {
-            proxy: Some(proxy.front()),
-            ..Options::default()
-        };
-        let mut entrants = Entrants::of_open_plan(Stack::start(options).await).await;
+        let (proxy, stack) = Stack::held().await;
+        let mut entrants = Entrants::of_open_plan(stack).await;
         entrants.stack.clock.advance(Duration::from_hours(30));
         let winner = entrants.enter(1).await.remove(0);
         let (these, stack) = (&entrants, &entrants.stack);

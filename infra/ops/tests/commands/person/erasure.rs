@@ -6,7 +6,7 @@ use super::*;
 async fn interrupted_erasure_is_finished_by_running_it_again() {
     let campaign = settled().await;
     let scope = campaign.live_scope();
-    let (tables, _) = tables_of(&campaign.service.env);
+    let tables = tables_of(&campaign.service.env);
     let held = people::find(&tables, &phone(), campaign.service.clock.now()).await;
     let held = held.expect("found");
     let id = tables.entrant_id(&scope, &phone()).await.expect("an id");
@@ -92,8 +92,9 @@ async fn erasure_cut_at_any_write_is_finished_by_the_next() {
 #[tokio::test]
 async fn what_a_phone_enters_after_it_was_found_is_erased_as_well() {
     let campaign = TestCampaign::plain().await;
-    let (tables, aws) = tables_of(&campaign.service.env);
-    let photos = Photos::from_env(&campaign.service.env, &aws).expect("the bucket");
+    let (env, aws) = (&campaign.service.env, campaign.service.aws());
+    let tables = tables_of(env);
+    let photos = Photos::from_env(env, &aws).expect("the bucket");
     let now = campaign.service.clock.now();
     campaign.submit(PHONE, &campaign.code(0)).await;
     let held = people::find(&tables, &phone(), now).await.expect("found");

@@ -3,9 +3,7 @@
 use super::*;
 
 async fn shown(stack: &Stack, submission: &Submission) -> ReviewItem {
-    let env = with_photo_reader(stack);
-    let aws = Aws::for_operator(&env).expect("all variables");
-    let tables = Tables::from_env(&env, &aws).expect("all variables");
+    let tables = support::tables_of(&with_photo_reader(stack));
     let copier = PhotoCopier::new(&tables).expect("all variables");
     let claimed = ClaimedSubmission {
         submission: submission.clone(),

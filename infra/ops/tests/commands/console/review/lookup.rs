@@ -27,12 +27,7 @@ async fn with_receipts() -> Stack {
 /// A screen with the first submission, and a pace of milliseconds.
 async fn quick_screen(stack: &Stack) -> Screen {
     let console = Served::start_with(stack, stack.env_with(&[(RETRY_SPEEDUP, "1000")])).await;
-    let operator = console.sign_in().await;
-    let operator = SignedIn {
-        _console: Some(console),
-        ..operator
-    };
-    let screen = Screen::of(operator).await;
+    let screen = Screen::of(SignedIn::opened(console).await).await;
     screen.send(200, "next", "").await;
     screen
 }
@@ -63,7 +58,7 @@ async fn record_is_shown_before_the_decision() {
         "</kbd> accepts it",
         "<dt>Entered before</dt><dd>no</dd>"
     );
-    assert_eq!(shown(&stack, &first).await["state"], "pending");
+    assert_eq!(stack.shown(first.submission_id).await["state"], "pending");
     let accept = answer_to(&first, "verdict=accept&code=GOOD010001&entries=1");
     screen.send(204, "answer", &accept).await;
     let second = with_receipt(&stack, photo(None), as_it_is).await;
@@ -101,7 +96,7 @@ async fn each_answer_has_its_own_words_and_decides_nothing() {
         assert_contains!(text, words);
         assert_lacks!(text, "data-clear", "accepts it");
     }
-    assert_eq!(shown(&stack, &waiting).await["state"], "pending");
+    assert_eq!(stack.shown(waiting.submission_id).await["state"], "pending");
     let by_hand = answer_to(&waiting, "verdict=accept&code=GOOD010001&entries=1");
     screen.send(204, "answer", &by_hand).await;
     assert_eq!(

@@ -102,7 +102,7 @@ async fn receipts_of_a_basket_are_rejected_together_once() {
     let asked = operator.post_for(200, LIST, &fields).await.text;
     let message = MessageKey::ReceiptAlreadyUsed.text(Language::Sw);
     assert_contains!(asked, "Reject 3 receipts", message);
-    assert_eq!(shown(&stack, &one).await["state"], "pending");
+    assert_eq!(stack.shown(one.submission_id).await["state"], "pending");
     let chosen = format!("{reason}&chosen={}", all.join(","));
     let said = operator.post_for(200, LIST, &chosen).await.text;
     assert_contains!(
@@ -111,11 +111,11 @@ async fn receipts_of_a_basket_are_rejected_together_once() {
         "open with asha right now"
     );
     for one in [&one, &two] {
-        let after = shown(&stack, one).await;
+        let after = stack.shown(one.submission_id).await;
         assert_eq!(after["message_key"], "receipt_already_used");
     }
     for one in [&reviewed, &other] {
-        assert_eq!(shown(&stack, one).await["state"], "pending");
+        assert_eq!(stack.shown(one.submission_id).await["state"], "pending");
     }
     let mut actions = stack.audit_actions().await;
     actions.retain(|action| action == "submission.settle");
@@ -165,8 +165,11 @@ async fn redeemed_codes_are_left_by_a_rejection_of_many() {
         redeemed.reference().to_string(),
         "may have redeemed the code"
     );
-    assert_eq!(shown(&stack, &redeemed).await["state"], "unknown");
-    assert_eq!(shown(&stack, &other).await["state"], "rejected");
+    assert_eq!(
+        stack.shown(redeemed.submission_id).await["state"],
+        "unknown"
+    );
+    assert_eq!(stack.shown(other.submission_id).await["state"], "rejected");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -195,6 +198,6 @@ async fn failure_between_rejections_hides_none_of_them() {
         "Not rejected",
         second.reference().to_string()
     );
-    assert_eq!(shown(&stack, &first).await["state"], "rejected");
-    assert_eq!(shown(&stack, &second).await["state"], "pending");
+    assert_eq!(stack.shown(first.submission_id).await["state"], "rejected");
+    assert_eq!(stack.shown(second.submission_id).await["state"], "pending");
 }
