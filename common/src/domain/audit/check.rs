@@ -259,7 +259,7 @@ mod tests {
         }
     }
 
-    /// Of a day without other rows.
+    /// A row of a day without others.
     fn without_content(sequence: u64) -> StoredAuditRow {
         StoredAuditRow {
             day: "2026-03-09".to_owned(),
