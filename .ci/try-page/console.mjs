@@ -19,8 +19,7 @@ import { startBrowser, startStack } from './stage.mjs';
 
 const [tools, localProgram, opsProgram, screenshots] = process.argv.slice(2);
 const OVERVIEW = '/campaigns/soda-rush-2026/live';
-// Pages stay as they are looked at last.
-const LOOKS = { dark: { width: 820, height: 1180 }, light: { width: 1280, height: 900 } };
+const SIZES = { 1280: { width: 1280, height: 900 }, 820: { width: 820, height: 1180 } };
 const PATIENCE_MS = 300_000;
 
 let stage;
@@ -58,7 +57,7 @@ before(async () => {
   const entered = Date.now();
   ops = await startConsole();
   console.log(`the stack served after ${serving - started} ms, its demo entries were in after ${entered - started} ms; the console was open after ${Date.now() - entered} ms`);
-  operator = await stage.browser.newContext({ viewport: LOOKS.light });
+  operator = await stage.browser.newContext({ viewport: SIZES[1280] });
   const page = await operator.newPage();
   await page.goto(ops.link);
   await page.waitForURL(`${ops.origin}/`);
@@ -108,15 +107,17 @@ async function violations(page) {
   });
 }
 
-/** Checks dark and narrow, and light and wide. */
+/** Checks light and dark, wide and narrow. */
 async function look(page, name) {
-  for (const [colorScheme, viewport] of Object.entries(LOOKS)) {
-    await page.emulateMedia({ colorScheme });
-    await page.setViewportSize(viewport);
-    assert.deepEqual(await violations(page), [], `${name}, ${colorScheme}`);
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-    assert.equal(wide, 0, `${name} is too wide for ${viewport.width}`);
-    if (screenshots) await page.screenshot({ path: `${screenshots}/console-${name}-${colorScheme}.png`, fullPage: true });
+  for (const colorScheme of ['light', 'dark']) {
+    for (const [size, viewport] of Object.entries(SIZES)) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize(viewport);
+      assert.deepEqual(await violations(page), [], `${name}, ${colorScheme}, ${size}`);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      assert.equal(wide, 0, `${name} is too wide for ${size}`);
+      if (screenshots) await page.screenshot({ path: `${screenshots}/console-${name}-${size}-${colorScheme}.png`, fullPage: true });
+    }
   }
 }
 
